@@ -151,10 +151,15 @@ impl<R: Runtime> Schedulers<R> {
         self.capacity.load(Ordering::Relaxed).clamp(1, self.online())
     }
 
-    /// From now on so many.
+    /// From now on so many. If fewer can be busy than before, as many fewer are active, and do not wait for the books to be checked: until
+    /// then the threads would take turns on the processors, and what one has in its queue would wait for all of them.
     pub fn set_capacity(&self, capacity: usize) {
         // Relaxed: as above.
-        self.capacity.store(capacity, Ordering::Relaxed);
+        let before = self.capacity.swap(capacity, Ordering::Relaxed);
+        let most = self.most_active();
+        if capacity < before && most < self.active() {
+            self.set_active(most);
+        }
     }
 
     /// Active schedulers that are not parked (a figure).

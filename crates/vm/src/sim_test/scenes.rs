@@ -190,6 +190,31 @@ fn who_looks_after_others_sleeps_on_when_all_sleep() {
     assert!(matches!(stage.schedulers[1].step(), Step::Idle(None)));
 }
 
+/// With the time of one processor, what the others have in their queues comes to the first at once; more time makes nobody active that has no work.
+#[test]
+fn less_capacity_leaves_fewer_active_at_once() {
+    let mut stage = Stage::new(3, 3);
+    let vm = stage.vm;
+    for process in [stage.runner(), stage.runner()] {
+        vm.schedulers[2].push(process);
+    }
+    (0..3).for_each(|id| {
+        stage.take_wakeup(id);
+    });
+    vm.schedulers.set_capacity(1);
+    assert_eq!(vm.schedulers.active(), 1);
+    assert!(stage.take_wakeup(1) && stage.take_wakeup(2) && !stage.take_wakeup(0));
+    assert!(matches!(stage.schedulers[2].step(), Step::Idle(_)));
+    assert_eq!(stage.queued(), [2, 0, 0]);
+    vm.schedulers.set_capacity(3);
+    assert_eq!(vm.schedulers.active(), 1);
+    // A look that finds the same changes nothing: some may be active beyond it, for processes that are bound to them.
+    vm.schedulers.set_capacity(1);
+    assert!(vm.schedulers.set_online(3).is_some());
+    vm.schedulers.set_capacity(1);
+    assert_eq!(vm.schedulers.active(), 3);
+}
+
 #[test]
 fn a_wake_up_withheld_for_one_that_looks_is_made_up() {
     let mut stage = Stage::new(4, 4);
