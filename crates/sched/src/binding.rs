@@ -68,18 +68,13 @@ impl Binding {
         self.state.lock().threads.iter().map(|seat| seat.bound).collect()
     }
 
-    /// Where the schedulers are, if all of them are bound.
-    pub fn places(&self) -> Option<Vec<Place>> {
-        let mut state = self.state.lock();
-        let bound: Option<Vec<u32>> = state.threads.iter().map(|seat| seat.bound).collect();
-        bound.map(|bound| state.machine().places(&bound))
-    }
-
-    /// Where so many schedulers will be, if all of them are to be bound, and can be.
-    pub fn intended_places(&self, schedulers: usize) -> Option<Vec<Place>> {
+    /// Where the schedulers will be that are to be bound. Where there are more schedulers than processors, some are not.
+    pub fn intended_places(&self) -> Vec<Option<Place>> {
         let mut state = self.state.lock();
         let order = state.order();
-        order.get(..schedulers).map(|order| state.machine().places(order))
+        let mut places: Vec<_> = state.machine().places(&order).into_iter().map(Some).collect();
+        places.resize(state.threads.len(), None);
+        places
     }
 
     /// The topology that the command line or a program has defined.
@@ -126,9 +121,8 @@ impl State {
         if self.bind_type == BindType::Unbound {
             return Vec::new();
         }
-        let order = self.used().map(|topology| self.bind_type.order(&topology)).unwrap_or_default();
-        let usable = self.machine().usable();
-        order.into_iter().filter(|processor| usable.binary_search(processor).is_ok()).collect()
+        let machine = self.machine.get_or_insert_with(Machine::read);
+        machine.order(self.bind_type, self.defined.as_ref())
     }
 
     fn bind_all(&mut self) {

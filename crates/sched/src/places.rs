@@ -1,7 +1,9 @@
 //! Where the schedulers run, as far as that is known: which of them are near each other, and which share a core.
 
+use myriad_sync::Bits;
 use myriad_sync::bits::ones;
 use myriad_sync::machine::Place;
+use std::collections::BTreeMap;
 
 /// A set of schedulers, 64 to a word.
 type Set = Box<[u64]>;
@@ -16,35 +18,29 @@ pub struct Places {
 }
 
 impl Places {
-    /// So many schedulers, none of which is nearer to one than to another.
-    pub fn unknown(schedulers: usize) -> Places {
-        Places::new(&vec![Place::default(); schedulers], false)
-    }
-
-    /// Schedulers in these places.
-    pub fn known(places: &[Place]) -> Places {
-        Places::new(places, true)
-    }
-
-    fn new(places: &[Place], are_known: bool) -> Places {
+    /// Schedulers in these places. One whose place is not known is as near to one as to another.
+    pub fn of(places: &[Option<Place>]) -> Places {
         let mut sets: Vec<Set> = Vec::new();
         let mut around = vec![Vec::new(); places.len()];
         let levels: [fn(&Place) -> u16; 4] =
             [|place| place.module, |place| place.cache, |place| place.node, |place| place.socket];
-        let all: fn(&Place) -> u16 = |_| 0;
-        for level in levels.into_iter().filter(|_| are_known).chain([all]) {
-            let mut groups = std::collections::BTreeMap::new();
-            for (id, place) in places.iter().enumerate() {
-                let set = *groups.entry(level(place)).or_insert_with(|| {
+        let known = || places.iter().enumerate().filter_map(|(id, place)| Some((id, place.as_ref()?)));
+        let mut add = |members: &mut dyn Iterator<Item = (usize, u16)>| {
+            let mut groups = BTreeMap::new();
+            for (id, group) in members {
+                let set = *groups.entry(group).or_insert_with(|| {
                     sets.push(vec![0; places.len().div_ceil(64)].into());
                     sets.len() - 1
                 });
                 sets[set][id / 64] |= 1 << (id % 64);
                 around[id].push(set);
             }
-        }
+        };
+        levels.iter().for_each(|level| add(&mut known().map(|(id, place)| (id, level(place)))));
+        add(&mut (0..places.len()).map(|id| (id, 0)));
+        let module = |id: usize| places[id].map(|place| place.module);
         let on_one_core =
-            |id: usize, other: &usize| *other != id && are_known && places[*other].module == places[id].module;
+            |id: usize, other: &usize| *other != id && module(id).is_some() && module(*other) == module(id);
         let mates = (0..places.len()).map(|id| (0..places.len()).filter(|other| on_one_core(id, other)).collect());
         let mates = mates.collect();
         Places { sets, around: around.into_iter().map(Vec::into_boxed_slice).collect(), mates }
@@ -54,6 +50,14 @@ impl Places {
     #[inline]
     pub fn mates(&self, id: usize) -> &[usize] {
         &self.mates[id]
+    }
+
+    /// The idle schedulers in the order in which work of this one wakes them: the nearest first, then this one itself. Two that share a core do not
+    /// work twice as fast as one, so those with a mate that works come after all others.
+    pub fn to_wake<'a>(&'a self, id: usize, idle: &'a Bits) -> impl Iterator<Item = usize> {
+        let nearest = move || self.nearest(id, |index| idle.word(index)).chain([id]);
+        let is_alone = move |other: &usize| self.mates(*other).iter().all(|mate| idle.has(*mate));
+        nearest().filter(is_alone).chain(nearest().filter(move |other| !is_alone(other)))
     }
 
     /// The schedulers whose bits are set in the words that `word` gives, but for this one: the nearest first, and of those that are as near the
@@ -84,7 +88,7 @@ impl Places {
 
 #[cfg(test)]
 mod tests {
-    use super::{Place, Places};
+    use super::{Bits, Place, Places};
 
     fn all(_: usize) -> u64 {
         u64::MAX
@@ -92,10 +96,10 @@ mod tests {
 
     #[test]
     fn where_nothing_is_known_the_next_ones_come_first() {
-        let places = Places::unknown(5);
+        let places = Places::of(&[None; 5]);
         assert_eq!(places.nearest(3, all).collect::<Vec<_>>(), [4, 0, 1, 2]);
         assert!(places.mates(0).is_empty());
-        let places = Places::unknown(130);
+        let places = Places::of(&[None; 130]);
         let order: Vec<usize> = places.nearest(70, all).collect();
         assert_eq!(order, (71..130).chain(0..70).collect::<Vec<_>>());
         assert_eq!(places.nearest(70, |index| if index == 1 { 1 << 6 | 1 } else { 0 }).collect::<Vec<_>>(), [64]);
@@ -108,11 +112,35 @@ mod tests {
             let [core, cache, node] = [id % 8, id % 8 / 2, id % 8 / 4];
             Place { thread: id / 8, core, module: core, cache, node, socket: node }
         };
-        let places = Places::known(&(0..16).map(place).collect::<Vec<_>>());
+        let places = Places::of(&(0..16).map(|id| Some(place(id))).collect::<Vec<_>>());
         assert_eq!(places.mates(3), [11]);
         assert_eq!(
             places.nearest(3, all).collect::<Vec<_>>(),
             [11, 10, 2, 8, 9, 0, 1, 4, 5, 6, 7, 12, 13, 14, 15].to_vec(),
         );
+    }
+    /// Four processors on two cores, and more schedulers than those.
+    #[test]
+    fn some_are_bound_and_some_are_not() {
+        let place = |id: u16| Place { thread: id / 2, core: id % 2, module: id % 2, ..Place::default() };
+        let places = Places::of(&[Some(place(0)), Some(place(1)), Some(place(2)), Some(place(3)), None, None]);
+        assert_eq!([0, 1, 2, 3, 4].map(|id| places.mates(id).to_vec()), [vec![2], vec![3], vec![0], vec![1], vec![]]);
+        assert_eq!(places.nearest(1, all).collect::<Vec<_>>(), [3, 2, 0, 4, 5]);
+        assert_eq!(places.nearest(4, all).collect::<Vec<_>>(), [5, 0, 1, 2, 3]);
+    }
+    /// The same machine, on which the schedulers 0, 2 and 8 work, and all others are idle.
+    #[test]
+    fn whose_mates_work_wake_last() {
+        let place = |id: u16| {
+            let [core, cache, node] = [id % 8, id % 8 / 2, id % 8 / 4];
+            Place { thread: id / 8, core, module: core, cache, node, socket: node }
+        };
+        let places = Places::of(&(0..16).map(|id| Some(place(id))).collect::<Vec<_>>());
+        let idle = Bits::new(16);
+        (0..16).filter(|id| ![0, 2, 8].contains(id)).for_each(|id| idle.set(id));
+        // Of 2 the mate is 10, whose core's neighbour in the cache is 3.
+        assert_eq!(places.to_wake(2, &idle).collect::<Vec<_>>(), [3, 11, 9, 1, 4, 5, 6, 7, 12, 13, 14, 15, 2, 10]);
+        (0..16).filter(|id| ![10, 12].contains(id)).for_each(|id| idle.clear(id));
+        assert_eq!(places.to_wake(2, &idle).collect::<Vec<_>>(), [2, 10, 12]);
     }
 }

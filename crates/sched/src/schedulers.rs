@@ -16,7 +16,6 @@ use crate::tuning::{Tuning, Wakes};
 use myriad_process::{Process, Status};
 use myriad_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use myriad_sync::idle::AfterPush;
-use myriad_sync::machine::Place;
 use myriad_sync::{Adverts, Arc, CachePadded, IdleSet};
 use std::ops::Deref;
 
@@ -75,14 +74,14 @@ impl<R: Runtime> Deref for Schedulers<R> {
 
 impl<R: Runtime> Schedulers<R> {
     /// As many as `numbers` says, on a platform, tuned so, in these places. None of them runs yet.
-    pub fn new(numbers: Numbers, tuning: Tuning, platform: Arc<dyn Platform>, places: Option<Vec<Place>>) -> Self {
+    pub fn new(numbers: Numbers, tuning: Tuning, platform: Arc<dyn Platform>, places: Places) -> Self {
         debug_assert!(numbers.normal > 0, "nothing would run");
         debug_assert!(numbers.dirty_cpu_online <= numbers.dirty_cpu);
         Schedulers {
             queues: (0..numbers.normal).map(|_| CachePadded::new(RunQueue::default())).collect(),
             idle: IdleSet::new(numbers.normal),
             adverts: Adverts::new(numbers.normal),
-            places: places.map_or_else(|| Places::unknown(numbers.normal), |places| Places::known(&places)),
+            places,
             platform,
             multi: Multi::new(numbers.online.clamp(1, numbers.normal), numbers.dirty_cpu_online.max(1)),
             numbers,
@@ -355,12 +354,7 @@ impl<R: Runtime> Schedulers<R> {
     fn claim_one(&self, pushed: AfterPush<'_>, id: usize) -> bool {
         let idle = self.idle.idle();
         let named = |other: usize| (other, &self[other].worker);
-        let nearest = || self.places.nearest(id, |index| idle.word(index)).chain([id]);
-        // Two that share a core do not work twice as fast as one: those whose mates work come last.
-        let alone = |other: &usize| self.places.mates(*other).iter().all(|mate| idle.has(*mate));
-        let claimed = pushed
-            .claim(nearest().filter(alone).map(named))
-            .or_else(|| pushed.claim(nearest().filter(|other| !alone(other)).map(named)));
+        let claimed = pushed.claim(self.places.to_wake(id, idle).map(named));
         claimed.inspect(|other| self.platform.unpark_beside(*other)).is_some()
     }
 }

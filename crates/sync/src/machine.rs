@@ -134,6 +134,35 @@ impl Machine {
         Topology::new(online.iter().map(entry).collect()).ok()
     }
 
+    /// The processors that schedulers are bound to, in their order: those of a topology (`defined`, else the machine's own) that can be
+    /// used, as if there were no others. So where schedulers are spread, and a mask has both threads of one core and one of another,
+    /// the second scheduler comes to the other core.
+    ///
+    /// A topology that is defined is taken at its word; in the machine's own the cores of a module are told apart from others.
+    pub fn order(&self, bind: BindType, defined: Option<&Topology>) -> Vec<u32> {
+        let usable = self.usable();
+        let is_usable = |logical: u32| usable.binary_search(&logical).is_ok();
+        match (defined, self.topology()) {
+            (Some(defined), _) => bind.order(&defined.only(is_usable)),
+            (None, Some(own)) => {
+                let twins = self.twins();
+                let twin = |logical| twins.get(&logical).copied().unwrap_or_default();
+                bind.order_with_twins(&own.only(is_usable), twin)
+            }
+            (None, None) => Vec::new(),
+        }
+    }
+
+    /// For each processor that can be used, by its number: how many such cores of its module come before its own.
+    fn twins(&self) -> BTreeMap<u32, usize> {
+        let usable = || self.processors.iter().filter(|p| p.is_usable());
+        let mut modules: BTreeMap<u16, Vec<u16>> = BTreeMap::new();
+        usable().for_each(|p| modules.entry(p.place.module).or_default().push(p.place.core));
+        modules.values_mut().for_each(|cores| *cores = numbers(cores.drain(..)));
+        let twin = |p: &Processor| modules[&p.place.module].partition_point(|core| *core < p.place.core);
+        usable().map(|p| (p.number, twin(p))).collect()
+    }
+
     /// The places of schedulers that are bound to these processors.
     pub fn places(&self, bound: &[u32]) -> Vec<Place> {
         let place = |number: &u32| self.processors.iter().find(|p| p.number == *number).map(|p| p.place);

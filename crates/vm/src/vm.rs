@@ -17,7 +17,7 @@ use myriad_heap::Settings;
 use myriad_process::Names;
 use myriad_sched::local::{LEAST_UNIQUE, SharedCounts, unique_integer};
 use myriad_sched::microstate::{self, Microstates, State};
-use myriad_sched::{Binding, Clock, Local, Platform, Schedulers, Threads, Timers, WarpMode};
+use myriad_sched::{Binding, Clock, Local, Places, Platform, Schedulers, Threads, Timers, WarpMode};
 use myriad_sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use myriad_sync::{Arc, CachePadded, Progress};
 use myriad_term::{Atom, CodeNames, Pid, Port, RefNumbers, Term};
@@ -137,7 +137,8 @@ impl Vm {
         let mode = WarpMode::named(config.flags.time_warp_mode.unwrap_or(release.time_warp_mode));
         let clock = Clock::new(platform.as_ref(), mode.unwrap_or(WarpMode::No));
         let binding = Binding::new(config.schedulers, config.bind_type, config.cpu_topology.clone());
-        let places = platform.places().or_else(|| binding.intended_places(config.schedulers));
+        let told = platform.places().map(|all| all.into_iter().map(Some).collect());
+        let places = Places::of(&told.unwrap_or_else(|| binding.intended_places()));
         let vm: &'static Vm = Box::leak(Box::new(Vm {
             processes: ProcessTable::new(config.process_limit, config.schedulers),
             names: Names::default(),

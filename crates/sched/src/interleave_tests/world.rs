@@ -10,6 +10,7 @@
 use super::scheduler::{Scheduler, run_slice};
 use super::task::{Job, Task};
 use crate::local::SharedCounts;
+use crate::places::Places;
 use crate::schedulers::Numbers;
 use crate::{Action, Block, DirtyKind, Local, MultiScheduling, Runtime, Schedulers, Threads, Timers};
 use myriad_heap::{Heap, Settings};
@@ -104,7 +105,7 @@ impl World {
                 numbers,
                 crate::Tuning::default(),
                 Arc::new(Threads::new(numbers.normal)),
-                None,
+                Places::of(&vec![None; numbers.normal]),
             ),
             timers: Timers::new(numbers.normal),
             menu,

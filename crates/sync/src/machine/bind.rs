@@ -61,24 +61,30 @@ impl BindType {
 
     /// The logical processors in the order in which schedulers are bound to them; none where they are not bound.
     pub fn order(self, topology: &Topology) -> Vec<u32> {
+        self.order_with_twins(topology, |_| 0)
+    }
+
+    /// The same, where cores share a front end: `twin` says, of a logical processor's core, how many of the others come before it. OTP's levels have no
+    /// such thing; it comes where hardware threads come, which share even more.
+    pub(super) fn order_with_twins(self, topology: &Topology, twin: impl Fn(u32) -> usize) -> Vec<u32> {
         if self == BindType::Unbound {
             return Vec::new();
         }
         let mut all = topology.ranks();
-        all.sort_by_key(|(_, rank)| self.key(*rank));
+        all.sort_by_key(|(logical, rank)| self.key(*rank, twin(*logical)));
         all.into_iter().map(|(logical, _)| logical).collect()
     }
 
     /// `node` is what stands alone: a node, or a processor that has `inner` ones.
-    fn key(self, [node, processor, inner, core, thread]: [usize; 5]) -> [usize; 5] {
+    fn key(self, [node, processor, inner, core, thread]: [usize; 5], twin: usize) -> [usize; 6] {
         match self {
-            BindType::Unbound | BindType::NoSpread => [node, processor, inner, core, thread],
-            BindType::ThreadSpread => [thread, node, processor, inner, core],
-            BindType::ProcessorSpread => [thread, inner, core, node, processor],
-            BindType::Spread => [thread, core, inner, processor, node],
-            BindType::NoNodeThreadSpread => [node, inner, thread, processor, core],
-            BindType::NoNodeProcessorSpread => [node, inner, thread, core, processor],
-            BindType::ThreadNoNodeProcessorSpread => [thread, node, inner, core, processor],
+            BindType::Unbound | BindType::NoSpread => [node, processor, inner, core, thread, twin],
+            BindType::ThreadSpread => [thread, twin, node, processor, inner, core],
+            BindType::ProcessorSpread => [thread, twin, inner, core, node, processor],
+            BindType::Spread => [thread, twin, core, inner, processor, node],
+            BindType::NoNodeThreadSpread => [node, inner, thread, twin, processor, core],
+            BindType::NoNodeProcessorSpread => [node, inner, thread, twin, core, processor],
+            BindType::ThreadNoNodeProcessorSpread => [thread, twin, node, inner, core, processor],
         }
     }
 }

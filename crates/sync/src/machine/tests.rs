@@ -21,23 +21,93 @@ fn a_laptop_with_small_cores() {
     let modules: Vec<u16> = machine.processors.iter().map(|p| p.place.module).collect();
     // A cluster of two is a module; one of four is not.
     assert_eq!(modules, [0, 0, 1, 1, 2, 2, 3, 4, 5, 6]);
-    let order = BindType::DEFAULT.order(&machine.topology().unwrap());
-    assert_eq!(order, [0, 2, 4, 5, 6, 7, 8, 9, 1, 3]);
+    // OTP's order, which knows no clusters, and ours: what shares more comes later.
+    assert_eq!(BindType::DEFAULT.order(&machine.topology().unwrap()), [0, 2, 4, 5, 6, 7, 8, 9, 1, 3]);
+    assert_eq!(machine.order(BindType::DEFAULT, None), [0, 2, 4, 6, 7, 8, 9, 5, 1, 3]);
+    assert_eq!(machine.order(BindType::NoSpread, None), (0..10).collect::<Vec<_>>());
 }
 
 #[test]
 fn cores_that_share_their_instructions_are_a_module() {
-    let tree = Tree::new(&[]);
-    for number in 0..4 {
-        tree.processor(number, [0, number], "0-3");
-        let at = |name: &str| format!("/sys/devices/system/cpu/cpu{number}/cache/index1/{name}");
-        let first = number / 2 * 2;
-        tree.write(&at("level"), "1");
-        tree.write(&at("type"), "Instruction");
-        tree.write(&at("shared_cpu_list"), &format!("{first}-{}", first + 1));
-    }
-    let places: Vec<[u16; 2]> = read(&tree).processors.iter().map(|p| [p.place.core, p.place.module]).collect();
+    let tree = trees::modules("0-31");
+    let places: Vec<[u16; 2]> = read(&tree).processors[..4].iter().map(|p| [p.place.core, p.place.module]).collect();
     assert_eq!(places, [[0, 0], [1, 0], [2, 1], [3, 1]]);
+}
+
+/// Kourai's machine and placements of 16 schedulers: `0-16` on one socket, `8-8` on both. One core of each module comes before its second one.
+#[test]
+fn schedulers_come_to_different_modules_first() {
+    let first_and_second = |ranges: &[[u32; 2]]| -> Vec<u32> {
+        let step = |from| move |[first, end]: &[u32; 2]| (first + from..*end).step_by(2);
+        ranges.iter().flat_map(step(0)).chain(ranges.iter().flat_map(step(1))).collect()
+    };
+    for (mask, ranges) in [("16-31", &[[16, 32]][..]), ("0-7,16-23", &[[0, 8], [16, 24]])] {
+        assert_eq!(read(&trees::modules(mask)).order(BindType::DEFAULT, None), first_and_second(ranges), "{mask}");
+    }
+    // Of some modules the mask has one core, and that one counts as a first.
+    let machine = read(&trees::modules("0-1,3,18"));
+    assert_eq!(machine.order(BindType::DEFAULT, None), [0, 3, 18, 1]);
+    assert_eq!(machine.order(BindType::Spread, None), [0, 18, 3, 1]);
+}
+
+/// A mask with threads of which some are the only ones of their cores.
+#[test]
+fn schedulers_come_to_different_cores_first() {
+    let tree = trees::server();
+    tree.write("/proc/self/status", "Cpus_allowed_list:\t0,128-130,192\n");
+    let machine = read(&tree);
+    assert_eq!(machine.order(BindType::DEFAULT, None), [0, 129, 130, 192, 128]);
+    assert_eq!(machine.order(BindType::NoNodeThreadSpread, None), [0, 129, 130, 128, 192]);
+    assert_eq!(machine.order(BindType::NoSpread, None), [0, 128, 129, 130, 192]);
+    assert_eq!(machine.order(BindType::Unbound, None), []);
+    // A topology that is defined counts in place of the machine's, and of it what can be used.
+    let defined = super::sct::parse("L0t0c0:L129t1c0:L130t0c1:L128t1c1:L5t0c2").unwrap();
+    assert_eq!(machine.order(BindType::DEFAULT, Some(&defined)), [0, 130, 129, 128]);
+    assert_eq!(machine.order(BindType::DEFAULT, Some(&super::sct::parse("L5c0").unwrap())), []);
+}
+
+/// On each tree, with each way to spread and with masks that leave one processor in so many: each processor that can be used comes once; no
+/// module comes again while another one that the mask has did not come, and no core.
+#[test]
+fn nothing_is_shared_while_something_is_free() {
+    let mut state = 1_u64;
+    let mut draw = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    for tree in [trees::laptop(), trees::server(), trees::modules("0-31"), Tree::new(trees::CONTAINER)] {
+        let whole = read(&tree);
+        for left in [1, 2, 2, 3, 3, 4, 8] {
+            let mut machine = whole.clone();
+            machine.processors.iter_mut().for_each(|p| p.is_allowed = draw(left) == 0);
+            let usable = machine.usable();
+            for (bind, ..) in BindType::NAMES {
+                let order = machine.order(bind, None);
+                let nodes_apart = matches!(bind, BindType::NoNodeThreadSpread | BindType::NoNodeProcessorSpread);
+                let mut sorted = order.clone();
+                sorted.sort_unstable();
+                match bind {
+                    BindType::Unbound => assert_eq!(order, []),
+                    _ => assert_eq!(sorted, usable),
+                }
+                if matches!(bind, BindType::Unbound | BindType::NoSpread) {
+                    continue;
+                }
+                let places = machine.places(&order);
+                for node in 0..4 {
+                    let of_node = places.iter().filter(|p| !nodes_apart || p.node == node);
+                    let (modules, cores): (Vec<u16>, Vec<u16>) = of_node.map(|p| (p.module, p.core)).unzip();
+                    assert!(come_apart(&modules) && come_apart(&cores), "{bind:?}: {places:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Does each of them come once before any comes twice?
+fn come_apart(all: &[u16]) -> bool {
+    let different = super::numbers(all.iter().copied()).len();
+    super::numbers(all[..different].iter().copied()).len() == different
 }
 
 #[test]

@@ -168,6 +168,13 @@ impl Topology {
         &self.entries
     }
 
+    /// As if there were no other logical processors than these.
+    pub(super) fn only(&self, is_there: impl Fn(u32) -> bool) -> Topology {
+        let both = self.entries.iter().zip(&self.paths).filter(|(entry, _)| is_there(entry.logical));
+        let (entries, paths) = both.map(|(entry, path)| (*entry, *path)).unzip();
+        Topology { entries, paths }
+    }
+
     /// The logical processors with their places, each level counted from 0 within the one around it.
     pub(super) fn ranks(&self) -> Vec<(u32, Levels<usize>)> {
         let mut rank = [0; 5];

@@ -67,6 +67,27 @@ pub(super) fn laptop() -> Tree {
     tree
 }
 
+/// Two sockets of two nodes of four modules of two cores, which share a front end: Kourai's machine, of which the mask has this list.
+pub(super) fn modules(mask: &str) -> Tree {
+    let tree = Tree::new(&[
+        ("/sys/devices/system/cpu/online", "0-31\n"),
+        ("/proc/self/status", &format!("Cpus_allowed_list:\t{mask}\n")),
+    ]);
+    for node in 0..4 {
+        let list = format!("{}-{}", node * 8, node * 8 + 7);
+        tree.write(&format!("/sys/devices/system/node/node{node}/cpulist"), &list);
+        for number in node * 8..node * 8 + 8 {
+            tree.processor(number, [node / 2, number % 16], &list);
+            let at = |name: &str| format!("/sys/devices/system/cpu/cpu{number}/cache/index1/{name}");
+            let first = number / 2 * 2;
+            tree.write(&at("level"), "1");
+            tree.write(&at("type"), "Instruction");
+            tree.write(&at("shared_cpu_list"), &format!("{first}-{}", first + 1));
+        }
+    }
+    tree
+}
+
 /// A server of two sockets with 64 cores of two threads each, of which the second ones come after all first ones; a node and 8 last
 /// caches in each socket.
 pub(super) fn server() -> Tree {
