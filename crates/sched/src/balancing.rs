@@ -39,7 +39,8 @@ impl<R: Runtime> Schedulers<R> {
         let periods: Vec<Period> = (0..most).map(|id| self.period_of(id, half, &memory, seen[id])).collect();
         let active = self.active();
         memory.at_end = seen;
-        let next = memory.begin_period(&periods, (half / 2) as usize, active.min(most), self.ledger.compacts);
+        let places = self.tuning.compacts.then_some(&self.places);
+        let next = memory.begin_period(&periods, (half / 2) as usize, active.min(most), places);
         self.ledger.books.iter().flat_map(|books| &books.paths).for_each(|path| path.clear());
         let at_work = &periods[..active.min(most)];
         if at_work.iter().all(|period| !period.waited_in_half) {
@@ -63,6 +64,16 @@ impl<R: Runtime> Schedulers<R> {
             longest: books.longest.each_ref().map(|longest| if is_of_it { longest.load(Relaxed) } else { 0 }),
             reductions: std::array::from_fn(|band| now.reductions[band] - end.reductions[band]),
         }
+    }
+
+    /// Where what would run next on `id` had better go, as another scheduler works on the same core: to the nearest that is idle on a core
+    /// where nobody works. Of two on a core the one with the higher number gives, or they would change places.
+    pub(crate) fn roomier(&self, id: usize) -> Option<usize> {
+        if !self.places.mates(id).iter().any(|mate| *mate < id && self[*mate].load.is_running()) {
+            return None;
+        }
+        let (idle, active) = (self.idle.idle(), self.active());
+        self.places.nearest(id, |index| idle.word(index)).find(|other| self.places.is_alone(*other, active, idle))
     }
 
     /// What the paths of scheduler `id` have it take or give: the band, from which queue, to which, and how many. Asked once.

@@ -7,6 +7,9 @@
 //! wanted, and rises at once, when work waits and none of them is idle (`Schedulers::wake_idle`); and a path is followed once for
 //! all the processes that it is to take, in one hold of a queue's lock.
 //!
+//! Schedulers that share a core count once ([`Places::to_have`]), and who works on a core with another gives its process to an idle one whose core
+//! rests, after each slice's time of work (`Schedulers::roomier`).
+//!
 //! A scheduler that is active no more passes on what it has and what comes to it, so that little work runs on few schedulers, and the others
 //! sleep (*compaction*); without it (`+scl false`, `+sub true`) all are active.
 //!
@@ -16,6 +19,7 @@
 //!      queue that it names exists, and too many or too few go there, once.
 
 use crate::balance::{End, HISTORY, Lead, Period, Rise, next_active};
+use crate::places::Places;
 use myriad_process::Priority;
 use myriad_process::priority::BANDS;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -167,12 +171,11 @@ pub(crate) struct Ledger {
     /// Halves of periods that are over.
     pub(crate) halves: CachePadded<AtomicU64>,
     pub(crate) memory: Mutex<Memory>,
-    pub(crate) compacts: bool,
 }
 
 impl Ledger {
-    /// For so many schedulers; `compacts`: their number follows the work.
-    pub(crate) fn new(schedulers: usize, compacts: bool) -> Ledger {
+    /// For so many schedulers.
+    pub(crate) fn new(schedulers: usize) -> Ledger {
         let memory = Memory {
             at_end: vec![Seen::default(); schedulers],
             at_half: vec![Seen::default(); schedulers],
@@ -185,7 +188,6 @@ impl Ledger {
             books: (0..schedulers).map(|_| CachePadded::new(Books::default())).collect(),
             halves: CachePadded::new(AtomicU64::new(0)),
             memory: Mutex::new(&CLASS, memory),
-            compacts,
         }
     }
 
@@ -216,8 +218,14 @@ pub(crate) struct Move {
 }
 
 impl Memory {
-    /// Writes a period down, the `number`-th; how many schedulers are active in the next one, of those that may be.
-    pub(crate) fn begin_period(&mut self, periods: &[Period], number: usize, active: usize, compacts: bool) -> usize {
+    /// Writes a period down, the `number`-th; how many schedulers are active in the next one, of those that may be: all, where no places are given.
+    pub(crate) fn begin_period(
+        &mut self,
+        periods: &[Period],
+        number: usize,
+        active: usize,
+        places: Option<&Places>,
+    ) -> usize {
         let (entry, permitted) = (number % HISTORY, periods.len());
         let length = period(permitted);
         for (period, history) in periods.iter().zip(&mut self.history) {
@@ -228,7 +236,8 @@ impl Memory {
         let (at_begin, now) = if self.active_at_begin < active { (self.active_at_begin, active) } else { (last, last) };
         self.wanted[entry] = next_active(periods, length, at_begin, now, &mut self.rise);
         let most = self.wanted.iter().max().copied().unwrap_or(permitted);
-        self.active_at_begin = if compacts { most.min(permitted) } else { permitted };
+        // Two that share a core are no two.
+        self.active_at_begin = places.map_or(permitted, |places| places.to_have(most).min(permitted));
         debug_assert!((1..=permitted).contains(&self.active_at_begin));
         self.active_at_begin
     }
@@ -240,7 +249,7 @@ mod tests {
 
     /// The numbers of active ones of 4 schedulers after each period: so many of them work through it, and the others do a tenth.
     fn course(compacts: bool, working: &[usize]) -> Vec<usize> {
-        let ledger = Ledger::new(4, compacts);
+        let (ledger, places) = (Ledger::new(4), Places::of(&[None; 4]));
         let mut memory = ledger.memory.lock();
         let mut active = 4;
         let mut after = |(number, working): (usize, &usize)| {
@@ -255,7 +264,7 @@ mod tests {
                 }
             };
             let periods: Vec<Period> = (0..4).map(of).collect();
-            active = memory.begin_period(&periods, number, active, compacts);
+            active = memory.begin_period(&periods, number, active, compacts.then_some(&places));
             active
         };
         working.iter().enumerate().map(&mut after).collect()

@@ -433,6 +433,11 @@ impl<R: Runtime> Dispatcher<R> {
             }
         }
         all.keep_books(self.id, &mut self.position);
+        if let Some(other) = all.roomier(self.id)
+            && let Some(process) = self.pop()
+        {
+            all.enqueue_at(if process.may_run_anywhere() { other } else { self.id }, process);
+        }
         for (band, Move { other, pulls, many }) in all.moves(self.id) {
             if pulls {
                 all[other].hand_over(band, many).iter().for_each(|one| self.push(one.process()));

@@ -52,12 +52,24 @@ impl Places {
         &self.mates[id]
     }
 
-    /// The idle schedulers in the order in which work of this one wakes them: the nearest first, then this one itself. Two that share a core do not
+    /// The idle schedulers, of so many active ones, in the order in which work of this one wakes them: the nearest first, then this one itself. Two that share a core do not
     /// work twice as fast as one, so those with a mate that works come after all others.
-    pub fn to_wake<'a>(&'a self, id: usize, idle: &'a Bits) -> impl Iterator<Item = usize> {
+    pub fn to_wake<'a>(&'a self, id: usize, active: usize, idle: &'a Bits) -> impl Iterator<Item = usize> {
         let nearest = move || self.nearest(id, |index| idle.word(index)).chain([id]);
-        let is_alone = move |other: &usize| self.mates(*other).iter().all(|mate| idle.has(*mate));
+        let is_alone = move |other: &usize| self.is_alone(*other, active, idle);
         nearest().filter(is_alone).chain(nearest().filter(move |other| !is_alone(other)))
+    }
+
+    /// How many schedulers, the first ones by number, have so many cores between them; or are so many, where there are fewer cores.
+    pub fn to_have(&self, cores: usize) -> usize {
+        let has_core_of_its_own = |id: &usize| self.mates(*id).iter().all(|mate| mate > id);
+        let last = (0..self.mates.len()).filter(has_core_of_its_own).take(cores).last();
+        last.map_or(0, |id| id + 1).max(cores)
+    }
+
+    /// Do all that share a core with this scheduler rest, of so many active ones, of which these are idle?
+    pub fn is_alone(&self, id: usize, active: usize, idle: &Bits) -> bool {
+        self.mates(id).iter().all(|mate| *mate >= active || idle.has(*mate))
     }
 
     /// The schedulers whose bits are set in the words that `word` gives, but for this one: the nearest first, and of those that are as near the
@@ -114,6 +126,7 @@ mod tests {
         };
         let places = Places::of(&(0..16).map(|id| Some(place(id))).collect::<Vec<_>>());
         assert_eq!(places.mates(3), [11]);
+        assert_eq!([1, 8, 9, 16].map(|cores| places.to_have(cores)), [1, 8, 9, 16]);
         assert_eq!(
             places.nearest(3, all).collect::<Vec<_>>(),
             [11, 10, 2, 8, 9, 0, 1, 4, 5, 6, 7, 12, 13, 14, 15].to_vec(),
@@ -139,8 +152,20 @@ mod tests {
         let idle = Bits::new(16);
         (0..16).filter(|id| ![0, 2, 8].contains(id)).for_each(|id| idle.set(id));
         // Of 2 the mate is 10, whose core's neighbour in the cache is 3.
-        assert_eq!(places.to_wake(2, &idle).collect::<Vec<_>>(), [3, 11, 9, 1, 4, 5, 6, 7, 12, 13, 14, 15, 2, 10]);
+        assert_eq!(places.to_wake(2, 16, &idle).collect::<Vec<_>>(), [3, 11, 9, 1, 4, 5, 6, 7, 12, 13, 14, 15, 2, 10]);
         (0..16).filter(|id| ![10, 12].contains(id)).for_each(|id| idle.clear(id));
-        assert_eq!(places.to_wake(2, &idle).collect::<Vec<_>>(), [2, 10, 12]);
+        assert_eq!(places.to_wake(2, 16, &idle).collect::<Vec<_>>(), [2, 10, 12]);
+    }
+
+    /// Cores of two threads, those of a core side by side.
+    #[test]
+    fn so_many_cores_take_more_schedulers() {
+        let place = |id: u16| Place { thread: id % 2, core: id / 2, module: id / 2, ..Place::default() };
+        let places = Places::of(&(0..6).map(|id| Some(place(id))).collect::<Vec<_>>());
+        assert_eq!([1, 2, 3, 4, 6].map(|cores| places.to_have(cores)), [1, 3, 5, 5, 6]);
+        assert_eq!([1, 3].map(|cores| Places::of(&[None; 4]).to_have(cores)), [1, 3]);
+        let idle = Bits::new(6);
+        idle.set(3);
+        assert!(places.is_alone(2, 6, &idle) && !places.is_alone(3, 6, &idle) && places.is_alone(4, 5, &idle));
     }
 }

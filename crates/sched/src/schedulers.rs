@@ -92,7 +92,7 @@ impl<R: Runtime> Schedulers<R> {
             capacity: AtomicUsize::new(numbers.normal),
             #[cfg(feature = "r13b04")]
             past: myriad_sync::OnceLock::new(),
-            ledger: Ledger::new(numbers.normal, tuning.compacts),
+            ledger: Ledger::new(numbers.normal),
             lookout: Lookout::new(numbers.normal),
             tuning,
             balances: AtomicUsize::new(0),
@@ -354,7 +354,7 @@ impl<R: Runtime> Schedulers<R> {
     fn claim_one(&self, pushed: AfterPush<'_>, id: usize) -> bool {
         let idle = self.idle.idle();
         let named = |other: usize| (other, &self[other].worker);
-        let claimed = pushed.claim(self.places.to_wake(id, idle).map(named));
+        let claimed = pushed.claim(self.places.to_wake(id, self.active(), idle).map(named));
         claimed.inspect(|other| self.platform.unpark_beside(*other)).is_some()
     }
 }

@@ -16,6 +16,7 @@ use crate::{Action, Block, DirtyKind, Local, MultiScheduling, Runtime, Scheduler
 use myriad_heap::{Heap, Settings};
 use myriad_process::{CodePtr, OwnerState, Priority, Process, Resume, Signal, Status, TimerId, Wake};
 use myriad_sync::interleave::{at_standstill, draw};
+use myriad_sync::machine::Place;
 use myriad_sync::thread::{sleep, spawn};
 use myriad_sync::{Progress, spin_hint};
 use myriad_term::{Mfa, Pid, RefNumbers, am};
@@ -97,6 +98,13 @@ pub(super) struct World {
     pub(super) at_safepoint: AtomicUsize,
 }
 
+/// So many schedulers, two to a core.
+fn two_by_two(schedulers: usize) -> Vec<Option<Place>> {
+    (0..schedulers as u16)
+        .map(|id| Some(Place { thread: id % 2, core: id / 2, module: id / 2, ..Place::default() }))
+        .collect()
+}
+
 impl World {
     fn new(menu: Menu, numbers: Numbers) -> World {
         let threads = numbers.normal + numbers.dirty_cpu + numbers.dirty_io + numbers.private;
@@ -105,7 +113,7 @@ impl World {
                 numbers,
                 crate::Tuning::default(),
                 Arc::new(Threads::new(numbers.normal)),
-                Places::of(&vec![None; numbers.normal]),
+                Places::of(&if draw(2) == 0 { two_by_two(numbers.normal) } else { vec![None; numbers.normal] }),
             ),
             timers: Timers::new(numbers.normal),
             menu,
