@@ -73,7 +73,9 @@ impl<R: Runtime> Schedulers<R> {
             return None;
         }
         let (idle, active) = (self.idle.idle(), self.active());
-        self.places.nearest(id, |index| idle.word(index)).find(|other| self.places.is_alone(*other, active, idle))
+        self.places
+            .nearest(id, |index, of| idle.word(index) & of)
+            .find(|other| self.places.is_alone(*other, active, idle))
     }
 
     /// What the paths of scheduler `id` have it take or give: the band, from which queue, to which, and how many. Asked once.

@@ -55,7 +55,7 @@ impl Places {
     /// The idle schedulers, of so many active ones, in the order in which work of this one wakes them: the nearest first, then this one itself. Two that share a core do not
     /// work twice as fast as one, so those with a mate that works come after all others.
     pub fn to_wake<'a>(&'a self, id: usize, active: usize, idle: &'a Bits) -> impl Iterator<Item = usize> {
-        let nearest = move || self.nearest(id, |index| idle.word(index)).chain([id]);
+        let nearest = move || self.nearest(id, |index, of| idle.word(index) & of).chain([id]);
         let is_alone = move |other: &usize| self.is_alone(*other, active, idle);
         nearest().filter(is_alone).chain(nearest().filter(move |other| !is_alone(other)))
     }
@@ -72,9 +72,9 @@ impl Places {
         self.mates(id).iter().all(|mate| *mate >= active || idle.has(*mate))
     }
 
-    /// The schedulers whose bits are set in the words that `word` gives, but for this one: the nearest first, and of those that are as near the
-    /// next ones by number.
-    pub fn nearest<'a>(&'a self, id: usize, word: impl Fn(usize) -> u64 + 'a) -> impl Iterator<Item = usize> + 'a {
+    /// The schedulers that `word` gives, but for this one: the nearest first, and of those that are as near the next ones by number. `word` is
+    /// asked which of some bits, those of the word of such a number, are set.
+    pub fn nearest<'a>(&'a self, id: usize, word: impl Fn(usize, u64) -> u64 + 'a) -> impl Iterator<Item = usize> + 'a {
         let around = &self.around[id];
         let words = self.sets[around[0]].len();
         let of_set = move |level: usize, index: usize| {
@@ -92,7 +92,7 @@ impl Places {
                     _ => u64::MAX,
                 };
                 let part = part & of_set(level, index);
-                ones(if part == 0 { 0 } else { word(index) & part }).map(move |bit| index * 64 + bit)
+                ones(if part == 0 { 0 } else { word(index, part) }).map(move |bit| index * 64 + bit)
             },
         )
     }
@@ -102,8 +102,8 @@ impl Places {
 mod tests {
     use super::{Bits, Place, Places};
 
-    fn all(_: usize) -> u64 {
-        u64::MAX
+    fn all(_: usize, of: u64) -> u64 {
+        of
     }
 
     #[test]
@@ -114,7 +114,10 @@ mod tests {
         let places = Places::of(&[None; 130]);
         let order: Vec<usize> = places.nearest(70, all).collect();
         assert_eq!(order, (71..130).chain(0..70).collect::<Vec<_>>());
-        assert_eq!(places.nearest(70, |index| if index == 1 { 1 << 6 | 1 } else { 0 }).collect::<Vec<_>>(), [64]);
+        assert_eq!(
+            places.nearest(70, |index, of| if index == 1 { of & (1 << 6 | 1) } else { 0 }).collect::<Vec<_>>(),
+            [64]
+        );
     }
 
     /// Two sockets of two caches of two cores of two threads, those of a core eight apart.

@@ -275,10 +275,10 @@ impl<R: Runtime> Schedulers<R> {
 
     /// Queues that offer something to this scheduler: those of schedulers that are not active first, then the nearest.
     pub(crate) fn offers_to(&self, id: usize) -> impl Iterator<Item = usize> {
-        let places = self.adverts.places();
         let active = self.active();
-        let inactive = places.from(active).filter(move |other| *other != id);
-        let nearest = self.places.nearest(id, |index| places.word(index)).filter(move |other| *other < active);
+        let inactive = self.adverts.from(active).filter(move |other| *other != id);
+        let nearest =
+            self.places.nearest(id, |index, of| self.adverts.among(index, of)).filter(move |other| *other < active);
         inactive.chain(nearest).filter(|other| self.has_offer(*other))
     }
 

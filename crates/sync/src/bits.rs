@@ -1,6 +1,7 @@
 //! [`Bits`]: a set of small numbers that many threads change and search, 64 at a look; [`Adverts`]: which of many places have work.
 //!
-//! A word is a cache line of its own: numbers that are near each other share one, and are best given to what is near each other.
+//! A word is a cache line of its own: numbers that are near each other share one, and are best given to what is near each other. Of `Bits` it
+//! has 64 numbers, for few change and many look whether there is any; of `Adverts` 8.
 //!
 //! AD1. Who leaves work in a place stores that first, then comes a fence, then it looks whether the place is advertised, and says so if it is
 //!      not. Who finds an advertised place empty takes the advert away, then comes a fence, then it looks into the place again, and puts the
@@ -11,7 +12,7 @@
 //! time a line that all look at would be written; here it is written when a look was in vain.
 
 use crate::CachePadded;
-use crate::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst, fence};
+use crate::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed, Ordering::SeqCst, fence};
 
 const WORD: usize = u64::BITS as usize;
 
@@ -57,14 +58,6 @@ impl Bits {
     pub fn len(&self) -> usize {
         self.0.iter().map(|word| word.load(Relaxed).count_ones() as usize).sum()
     }
-
-    /// Those from a number on, in rising order, each word as it is when it is come to.
-    pub fn from(&self, least: usize) -> impl Iterator<Item = usize> {
-        (least / WORD..self.0.len()).flat_map(move |index| {
-            let below = if index == least / WORD { (1 << (least % WORD)) - 1 } else { 0 };
-            ones(self.word(index) & !below).map(move |bit| index * WORD + bit)
-        })
-    }
 }
 
 /// The places of the bits of a word that are set, in rising order.
@@ -76,39 +69,64 @@ pub fn ones(mut word: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Which of many places have work (AD1).
+/// Which of many places have work (AD1). Eight that are near each other share a line: places come to have work, and have none, all the time,
+/// and each change takes the line from all that look at it.
 #[derive(Debug)]
-pub struct Adverts(Bits);
+pub struct Adverts(Box<[CachePadded<AtomicU8>]>);
+
+/// Places to a line.
+const NEAR: usize = u8::BITS as usize;
 
 impl Adverts {
     /// For so many places, none of which has work.
     pub fn new(places: usize) -> Adverts {
-        Adverts(Bits::new(places))
+        Adverts((0..places.div_ceil(NEAR)).map(|_| CachePadded::new(AtomicU8::new(0))).collect())
+    }
+
+    /// Is a place advertised?
+    #[inline]
+    pub fn has(&self, place: usize) -> bool {
+        // Relaxed, all but the fence: AD1.
+        self.0[place / NEAR].load(Relaxed) & 1 << (place % NEAR) != 0
+    }
+
+    fn set(&self, place: usize) {
+        self.0[place / NEAR].fetch_or(1 << (place % NEAR), Relaxed);
     }
 
     /// The caller has left work in a place, and since then made a SeqCst fence.
     #[inline]
     pub fn advertise(&self, place: usize) {
-        // Relaxed: ordered by the caller's fence, which pairs with that in `withdraw` (AD1).
-        if !self.0.has(place) {
-            self.0.set(place);
+        // Ordered by the caller's fence, which pairs with that in `withdraw` (AD1).
+        if !self.has(place) {
+            self.set(place);
         }
     }
 
     /// The caller has found no work in a place; `has_work` looks once more.
     pub fn withdraw(&self, place: usize, has_work: impl FnOnce() -> bool) {
-        self.0.clear(place);
+        self.0[place / NEAR].fetch_and(!(1 << (place % NEAR)), Relaxed);
         // Pairs with the fence before `advertise` (AD1).
         fence(SeqCst);
         if has_work() {
-            self.0.set(place);
+            self.set(place);
         }
     }
 
-    /// The places that are advertised.
+    /// Those that are advertised of the places of a word's bits, the word being the `index`-th; all of them are to be places.
     #[inline]
-    pub fn places(&self) -> &Bits {
-        &self.0
+    pub fn among(&self, index: usize, word: u64) -> u64 {
+        let lines = (0..WORD / NEAR).filter(|line| (word >> (line * NEAR)) as u8 != 0);
+        let advertised = |line: usize| u64::from(self.0[index * (WORD / NEAR) + line].load(Relaxed)) << (line * NEAR);
+        lines.fold(0, |all, line| all | advertised(line)) & word
+    }
+
+    /// The places that are advertised from this one on.
+    pub fn from(&self, least: usize) -> impl Iterator<Item = usize> {
+        (least / NEAR..self.0.len()).flat_map(move |line| {
+            let advertised = u64::from(self.0[line].load(Relaxed));
+            ones(advertised).map(move |bit| line * NEAR + bit).filter(move |place| *place >= least)
+        })
     }
 }
 
@@ -117,13 +135,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_found_in_rising_order_across_words() {
+    fn numbers_stand_in_their_words() {
         let bits = Bits::new(200);
         for number in [0, 63, 64, 130, 199] {
             bits.set(number);
         }
-        assert_eq!(bits.from(0).collect::<Vec<_>>(), [0, 63, 64, 130, 199]);
-        assert_eq!(bits.from(64).collect::<Vec<_>>(), [64, 130, 199]);
+        assert_eq!((bits.word(0), bits.word(1), bits.word(2)), (1 | 1 << 63, 1, 1 << 2));
         assert_eq!((bits.len(), bits.has(130), bits.has(131)), (5, true, false));
         [0, 63, 64, 130, 199].into_iter().for_each(|number| bits.clear(number));
         assert!(bits.is_empty());
@@ -134,9 +151,22 @@ mod tests {
         let adverts = Adverts::new(2);
         adverts.advertise(1);
         adverts.withdraw(1, || true);
-        assert!(adverts.places().has(1));
+        assert!(adverts.has(1));
         adverts.withdraw(1, || false);
-        assert!(adverts.places().is_empty());
+        assert!(!adverts.has(1));
+    }
+
+    #[test]
+    fn adverts_are_found_in_rising_order_and_among_others() {
+        let adverts = Adverts::new(130);
+        [0, 7, 8, 63, 64, 129].into_iter().for_each(|place| adverts.advertise(place));
+        assert_eq!(adverts.from(0).collect::<Vec<_>>(), [0, 7, 8, 63, 64, 129]);
+        assert_eq!(adverts.from(8).collect::<Vec<_>>(), [8, 63, 64, 129]);
+        assert_eq!(adverts.from(65).collect::<Vec<_>>(), [129]);
+        let whole = u64::MAX;
+        let words = [adverts.among(0, whole), adverts.among(1, whole), adverts.among(2, 0b11)];
+        assert_eq!(words, [1 << 63 | 1 << 8 | 1 << 7 | 1, 1, 2]);
+        assert_eq!(adverts.among(0, 1 << 8 | 1 << 9), 1 << 8);
     }
 }
 
@@ -167,7 +197,7 @@ mod loom_tests {
 
         /// A thief that finds the advert and nothing else.
         fn look(&self) {
-            if self.adverts.places().has(0) && !self.has_work() {
+            if self.adverts.has(0) && !self.has_work() {
                 self.adverts.withdraw(0, || self.has_work());
             }
         }
@@ -188,7 +218,7 @@ mod loom_tests {
                 .collect();
             shared.leave_work();
             thieves.into_iter().for_each(|thief| thief.join().unwrap());
-            assert!(shared.adverts.places().has(0));
+            assert!(shared.adverts.has(0));
         });
     }
 
