@@ -7,7 +7,6 @@ use crate::stop::Stop;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
 use std::time::Instant;
 
 /// What is measured, and how.
@@ -149,9 +148,7 @@ impl Bench {
     pub fn side_by_side(&self, vm: &Path, module: &str, arguments: &[&str]) -> Option<f64> {
         let alone = || self.example(vm, &["+S", "1:1"], module, arguments);
         let one = alone()?;
-        let times = Mutex::new(Vec::new());
-        parallel::each(vec![(); 2], 2, |()| drop(times.lock().map(|mut times| times.push(alone()))));
-        let times: Option<Vec<f64>> = times.into_inner().ok()?.into_iter().collect();
+        let times: Option<Vec<f64>> = parallel::at_once(2, alone).into_iter().collect();
         ratio(2.0 * one, times?.into_iter().fold(0.0, f64::max))
     }
 

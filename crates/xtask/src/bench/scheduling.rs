@@ -12,7 +12,6 @@ use crate::stop::Stop;
 
 use std::path::Path;
 use std::process::Command;
-use std::sync::Mutex;
 
 const ONE: [&str; 2] = ["+S", "1:1"];
 const TWO: [&str; 2] = ["+S", "2:2"];
@@ -79,9 +78,8 @@ fn side(bench: &Bench, tables: &mut Tables) -> Result<(), Stop> {
         };
         let figures = bench.spreads_of(program.name, |vm| {
             let two = 2.0 / jobs(vm, &TWO, "2")?;
-            let times = Mutex::new(Vec::new());
-            parallel::each(vec![(); 2], 2, |()| drop(times.lock().map(|mut times| times.push(jobs(vm, &ONE, "1")))));
-            let apart: f64 = times.into_inner().ok()?.into_iter().map(|time| Some(1.0 / time?)).sum::<Option<f64>>()?;
+            let times = parallel::at_once(2, || jobs(vm, &ONE, "1"));
+            let apart: f64 = times.into_iter().map(|time| Some(1.0 / time?)).sum::<Option<f64>>()?;
             let one = 2.0 / jobs(vm, &ONE, "2")?;
             Some([two / apart, two / one, apart / one])
         });
