@@ -14,8 +14,9 @@ use crate::{
 };
 use std::iter::once;
 
-/// So many threads have shards of their own. More than that share one, and the counters stay correct.
-const OWNED: usize = if cfg!(any(loom, feature = "single")) { 0 } else { 256 };
+/// So many threads have shards of their own: the most schedulers that there can be (`+S`), and some beside. More than that share one, and the counters
+/// stay correct. What no thread has come to takes no memory in a static.
+const OWNED: usize = if cfg!(any(loom, feature = "single")) { 0 } else { 1024 + 64 };
 
 /// Changes one of a shard's numbers by an amount.
 type Add = fn(&AtomicI64, i64);

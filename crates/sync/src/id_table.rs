@@ -102,7 +102,7 @@ pub struct IdTable<T> {
     ids: Numbers,
     /// How many eras have begun: read by those threads.
     era: CachePadded<AtomicU64>,
-    population: ShardedTally,
+    population: Box<ShardedTally>,
 }
 
 impl<T> IdTable<T> {
@@ -111,7 +111,7 @@ impl<T> IdTable<T> {
         assert!(slots.len().is_power_of_two(), "the low bits of an identifier choose the slot");
         assert!(cfg!(loom) || slots.len() >= ON_A_PAGE, "slots are exchanged within a page");
         let era = CachePadded::new(AtomicU64::new(0));
-        IdTable { slots, ids: Numbers::new(makers), era, population: ShardedTally::new() }
+        IdTable { slots, ids: Numbers::new(makers), era, population: Box::new(ShardedTally::new()) }
     }
 
     /// How many slots there are.
