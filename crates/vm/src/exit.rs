@@ -1,6 +1,6 @@
-//! The end of a process: names, timers, tables, links and monitors, memory.
+//! The end of a process: timers, tables, names, links and monitors, memory.
 //!
-//! First it gives up its names and what else it owns; then the outer queue is closed, and all signals that came until then are
+//! First it gives up what it owns, and then its name; then the outer queue is closed, and all signals that came until then are
 //! answered as by a process that has ended. So there is one moment at which it ends for all others, and a process that has learned
 //! of it finds its names free and its tables gone.
 //!
@@ -48,13 +48,9 @@ pub(crate) fn finish(ctx: &mut Ctx<'_>) -> bool {
 fn begin(ctx: &mut Ctx<'_>) {
     let (vm, process) = (ctx.vm, ctx.process);
     ctx.trace_exit();
-    if let Some(name) = process.name() {
-        ctx.trace(flags::PROCS, am::unregister, &[name.term()]);
-    }
     vm.processes.departs(process);
     process.set_exiting();
     myriad_sync::sim_point();
-    vm.names.release(process, Retirer::Thread(&ctx.sched.slot));
     if let Some(timer) = ctx.state.receive_timer.end() {
         vm.timers.cancel(timer);
     }
@@ -104,6 +100,7 @@ fn step(ending: &mut Ending, ctx: &mut Ctx<'_>) -> Option<Stage> {
         }
         Stage::Hooks => {
             run_hooks(ending, ctx)?;
+            release_name(ctx);
             if ctx.process.blocks_schedulers() {
                 ctx.vm.schedulers.blocker_ends(ctx.pid());
             }
@@ -135,6 +132,14 @@ fn step(ending: &mut Ending, ctx: &mut Ctx<'_>) -> Option<Stage> {
         }
         Stage::Done => Some(Stage::Done),
     }
+}
+
+/// Gives up its name: who finds that free finds its tables gone. It gets none any more, since it is exiting.
+fn release_name(ctx: &mut Ctx<'_>) {
+    if let Some(name) = ctx.process.name() {
+        ctx.trace(flags::PROCS, am::unregister, &[name.term()]);
+    }
+    ctx.vm.names.release(ctx.process, Retirer::Thread(&ctx.sched.slot));
 }
 
 /// Has the subsystems let go of the process, one by one; nothing if the slice is used up before.

@@ -7,6 +7,7 @@ main() ->
     t:c(many_tables, fun() -> ends(fun() -> [ets:new(t, []) || _ <- lists:seq(1, 2000)] end) end),
     t:c(large_table, fun() -> ends(fun() -> rows(ets:new(long_ends_table, [named_table]), 200000) end) end),
     t:c(name_is_free, fun() -> ets:info(long_ends_table) end),
+    t:c(name_goes_after_tables, fun name_goes_after_tables/0),
     t:c(many_messages, fun() -> ends(fun() -> [self() ! {I} || I <- lists:seq(1, 100000)] end), done end),
     t:c(many_links, fun links/0),
     t:c(many_monitors, fun monitors/0),
@@ -26,6 +27,18 @@ ends(Own) ->
     receive {trace, P, out_exited, 0} -> ok after 5000 -> nothing end,
     Out = [x || {trace, Q, out_exiting, 0} <- t:flush(), Q =:= P],
     {Why, length(Out) > 1, erlang:process_info(P), is_process_alive(P)}.
+
+%% Who finds the name free finds the tables gone: those that are still there.
+name_goes_after_tables() ->
+    Me = self(),
+    Own = fun() -> register(long_ends_name, self()), Me ! {owns, [ets:new(t, []) || _ <- lists:seq(1, 2000)]}, receive stop -> ok end end,
+    P = spawn(Own),
+    Tables = receive {owns, All} -> All end,
+    P ! stop,
+    until_free(long_ends_name),
+    [T || T <- Tables, ets:info(T) =/= undefined].
+
+until_free(Name) -> whereis(Name) =:= undefined orelse begin erlang:yield(), until_free(Name) end.
 
 links() ->
     process_flag(trap_exit, true),
