@@ -167,8 +167,9 @@ impl Scheduler {
                 vm.fire_timers(other, now_ns, TIMERS_AT_ONCE);
             },
         );
-        if let Some(process) = self.dispatcher.pop() {
-            return Step::Ran(self.run(process));
+        if !self.dispatcher.own().is_empty() {
+            // What it has taken over, or what still came to one that is not active.
+            return Step::Ran(0);
         }
         let next_timer = vm.timers.next_in(self.local.id, now_ns);
         Step::Idle(next_timer.into_iter().chain(look_in).min())

@@ -101,8 +101,8 @@ impl Scheduler {
                 world.fire_timers(other, now_ns, TIMERS_AT_ONCE);
             },
         );
-        if let Some(process) = self.dispatcher.pop() {
-            return self.run(world.task_of(process));
+        if !self.dispatcher.own().is_empty() {
+            return Step::Ran;
         }
         let next_timer = world.timers.next_in(self.local.id, now_ns);
         Step::Idle(next_timer.into_iter().chain(look_in).min())
