@@ -25,7 +25,7 @@ SEED ?=
 # The nightly compiler that miri and libFuzzer run on. Every other target has the compiler of rust-toolchain.toml.
 export NIGHTLY := nightly-2026-10-30
 
-.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential mutants soak bench litmus bench-locks bench-smp-cost bench-hedqvist bench-scheduling scaling past fuzz miri loom interleave lint recipes clean
+.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential mutants soak bench litmus bench-locks bench-smp-cost bench-hedqvist bench-scheduling scaling past many-cores fuzz miri loom interleave lint recipes clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
@@ -46,6 +46,7 @@ help:
 	@echo "make bench-locks                         every lock under 1 to 16 threads and on 1 to 1,024 simulated cores: tables, CSV, plots (docs/locks.md)"
 	@echo "make scaling                             what all cores touch, on 1 to 128 simulated cores (docs/scaling.md)"
 	@echo "make past                                the paper's programs on simulated tiles, shared as in OTP R13B04 and as here (docs/scaling.md)"
+	@echo "make many-cores                          the paper's programs on 1 to 128 and 1,024 simulated cores, and with stolen time (docs/scaling.md)"
 	@echo "make bench-smp-cost                      the parallel VM with one scheduler against the sequential one"
 	@echo "make bench-hedqvist                      Hedqvist's experiment: no threads, workers, private threads"
 	@echo "make bench-scheduling                    two schedulers against two VMs, ticks, quotas, idling, bursts, the worker cache, the lock profile"
@@ -221,6 +222,9 @@ scaling: build
 
 past: build
 	@tools/past
+
+many-cores: build
+	@tools/many-cores
 
 # Figures 3 and 4 of Hedqvist 1998: without threads, on workers, and with a private thread for each process.
 bench-hedqvist: build
