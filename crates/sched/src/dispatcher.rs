@@ -45,8 +45,8 @@ pub struct Dispatcher<R: Runtime> {
     counted: bool,
     /// It has found nothing to run since it last ran something.
     is_idle: bool,
-    /// It has run something since it last searched: who was woken for nothing sleeps on.
-    has_run: Cell<bool>,
+    /// It has run something, or was woken for work, since it last searched: who only looked after others sleeps on.
+    may_search: Cell<bool>,
     /// Where it is in the periods of the balance.
     position: Position,
     /// Reductions of the slices that have followed each other by the worker cache (sched.run_queue/R6).
@@ -104,7 +104,7 @@ impl<R: Runtime> Dispatcher<R> {
             claimed: Cell::new(false),
             counted: false,
             is_idle: false,
-            has_run: Cell::new(true),
+            may_search: Cell::new(true),
             position: Position::default(),
             chain: Cell::new(0),
             waited: Cell::new(0),
@@ -175,7 +175,7 @@ impl<R: Runtime> Dispatcher<R> {
         own.load.set_running(true);
         if self.is_idle {
             self.is_idle = false;
-            self.has_run.set(true);
+            self.may_search.set(true);
             own.load.busy_from(self.all.platform.now_ns());
             self.all.lookout.end(self.id);
         }
@@ -320,13 +320,13 @@ impl<R: Runtime> Dispatcher<R> {
     }
 
     /// Begins to search for work for a moment ([`Tuning::search_ns`](crate::Tuning)); `None` if another scheduler searches, or this one alone is
-    /// active, or is not, or it has run nothing since it last searched.
+    /// active, or is not, or there is no reason to.
     /// Schedulers of OTP R13B04 do not search. Who drives schedulers itself then has this one [`look`](Self::look) until the search is over,
     /// and lets it pause for [`SEARCH_PAUSES`] before each look.
     pub fn begin_search(&self, now_ns: u64, next_timer_ns: Option<u64>) -> Option<Search<R>> {
         let (all, active) = (self.all, self.all.active());
         let most = all.tuning.search_ns;
-        if active < 2 || self.id >= active || most == 0 || all.past().is_some() || !self.has_run.take() {
+        if active < 2 || self.id >= active || most == 0 || all.past().is_some() || !self.may_search.take() {
             return None;
         }
         let announced = all.idle.search(&self.own().worker)?;
@@ -393,7 +393,9 @@ impl<R: Runtime> Dispatcher<R> {
             self.has_searched = false;
             local.go_online();
         }
-        self.claimed.set(self.all.idle.leave(self.id, &self.own().worker, self.counted));
+        let claimed = self.all.idle.leave(self.id, &self.own().worker, self.counted);
+        self.claimed.set(claimed);
+        self.may_search.set(self.may_search.get() | claimed);
     }
 
     fn steal(&self) -> Option<&'static Process<R>> {
