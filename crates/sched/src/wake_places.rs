@@ -60,18 +60,19 @@ impl WakePlaces {
     pub(crate) fn wakes(&self, id: usize, now_ns: u64) {
         let (sleeper, Some(processor)) = (&self.sleepers[id], current_processor()) else { return };
         // Relaxed, all: figures.
+        let distrust = self.distrust.load(Relaxed);
+        if distrust > 0
+            && let Some(thread) = sleeper.thread.get().copied().flatten()
+        {
+            self.distrust.store(distrust - 1, Relaxed);
+            let mut kept_off = sleeper.kept_off.0.lock();
+            if kept_off.is_none() {
+                *kept_off = thread.keep_off(processor);
+            }
+        }
+        // After that: a thread that something else wakes meanwhile does not take this for done, and lets itself back after the notice to come.
         sleeper.waker.store(processor, Relaxed);
         sleeper.woken_ns.store(now_ns, Relaxed);
-        let distrust = self.distrust.load(Relaxed);
-        if distrust == 0 {
-            return;
-        }
-        self.distrust.store(distrust - 1, Relaxed);
-        let Some(thread) = sleeper.thread.get().copied().flatten() else { return };
-        let mut kept_off = sleeper.kept_off.0.lock();
-        if kept_off.is_none() {
-            *kept_off = thread.keep_off(processor);
-        }
     }
 
     /// The calling thread, that of scheduler `id`, is up.
