@@ -2,12 +2,12 @@
 //!
 //! A scheduler whose thread has lost its processor (to another thread, another guest of a hypervisor, a quota), or that runs a long built-in, holds up
 //! what waits in its queue and on its timer wheel, and what comes there. Nobody is told of it. So as long as some schedulers work and others do not, one of
-//! these, the *lookout*, sleeps for a while only, and looks at the others ([`Lookout::look`]). Who has begun no slice for [`HELD_UP_NS`] although
-//! something waits there, or a timer is due, is *held up*: it takes over what is shared there, and fires its timers; who wakes a process
+//! these, the *lookout*, sleeps for a while only, and looks at the others ([`Lookout::look`]). Who has ended no slice for [`HELD_UP_NS`] although
+//! something waits there, or a timer is due, is *held up*: the lookout takes over what is shared there, and fires its timers; who wakes a process
 //! treats it as one that sleeps ([`RunQueue::is_away`](crate::run_queue::RunQueue::is_away)), until it has ended a slice. What it keeps
 //! privately is little (`run_queue`). The process that it runs, and its part in thread progress, nobody can take over (`sync::progress`).
 //!
-//! WA1. Who it is is a hint: two at a time do no harm, and none for a moment neither. Who works sees to it that there is one, if there is an idle scheduler
+//! LO1. Who it is is a hint: two at a time do no harm, and none for a moment neither. Who works sees to it that there is one, if there is an idle scheduler
 //!      that could be (`Dispatcher::balance`).
 //!
 //! What was not done: the system's own word on whether a thread has a processor (`/proc/self/task/*/stat`), which is a file to read for each thread and knows nothing of
@@ -19,7 +19,7 @@ use myriad_sync::{LockClass, Mutex};
 
 static CLASS: LockClass = LockClass::new("lookout", 610);
 
-/// A scheduler that has begun no slice for this time does not get on, nanoseconds: more than a slice takes, less than a system's time slice.
+/// A scheduler that has ended no slice for this time does not get on, nanoseconds: more than a slice takes, less than a system's time slice.
 const HELD_UP_NS: u64 = 2_000_000;
 /// A look costs so much for each scheduler, nanoseconds; a hundred times this lies between two looks, and [`HELD_UP_NS`] at least.
 const LOOK_NS: u64 = 200;
@@ -46,7 +46,7 @@ impl Lookout {
 
     /// Makes this scheduler the lookout, if there is none; is it?
     pub(crate) fn begin(&self, id: usize) -> bool {
-        // Relaxed, all: WA1.
+        // Relaxed, all: LO1.
         let now = self.who.load(Relaxed);
         now == id || now == NOBODY && self.who.compare_exchange(NOBODY, id, Relaxed, Relaxed).is_ok()
     }

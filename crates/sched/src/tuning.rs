@@ -52,6 +52,7 @@ impl Tuning {
     pub fn set_wakes(&mut self, value: usize) {
         self.wakes = [Wakes::Soon, Wakes::Soon, Wakes::Medium, Wakes::Late(4), Wakes::Late(16)][value.min(4)];
     }
+
     /// `+swct`, by the place of the value among those of [`CLEANUP_BYTES`].
     pub fn set_cleanup(&mut self, value: usize) {
         self.cleanup_bytes = CLEANUP_BYTES[value.min(CLEANUP_BYTES.len() - 1)];
