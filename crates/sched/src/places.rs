@@ -102,6 +102,15 @@ impl Places {
 mod tests {
     use super::{Bits, Place, Places};
 
+    /// Two sockets of four cores of two threads, the first threads first; two cores share a cache.
+    fn eight_cores() -> Places {
+        let place = |id: u16| {
+            let [core, cache, node] = [id % 8, id % 8 / 2, id % 8 / 4];
+            Some(Place { thread: id / 8, core, module: core, cache, node, socket: node })
+        };
+        Places::of(&(0..16).map(place).collect::<Vec<_>>())
+    }
+
     fn all(_: usize, of: u64) -> u64 {
         of
     }
@@ -123,11 +132,7 @@ mod tests {
     /// Two sockets of two caches of two cores of two threads, those of a core eight apart.
     #[test]
     fn near_ones_come_first() {
-        let place = |id: u16| {
-            let [core, cache, node] = [id % 8, id % 8 / 2, id % 8 / 4];
-            Place { thread: id / 8, core, module: core, cache, node, socket: node }
-        };
-        let places = Places::of(&(0..16).map(|id| Some(place(id))).collect::<Vec<_>>());
+        let places = eight_cores();
         assert_eq!(places.mates(3), [11]);
         assert_eq!([1, 8, 9, 16].map(|cores| places.to_have(cores)), [1, 8, 9, 16]);
         assert_eq!(
@@ -135,6 +140,7 @@ mod tests {
             [11, 10, 2, 8, 9, 0, 1, 4, 5, 6, 7, 12, 13, 14, 15].to_vec(),
         );
     }
+
     /// Four processors on two cores, and more schedulers than those.
     #[test]
     fn some_are_bound_and_some_are_not() {
@@ -144,14 +150,11 @@ mod tests {
         assert_eq!(places.nearest(1, all).collect::<Vec<_>>(), [3, 2, 0, 4, 5]);
         assert_eq!(places.nearest(4, all).collect::<Vec<_>>(), [5, 0, 1, 2, 3]);
     }
-    /// The same machine, on which the schedulers 0, 2 and 8 work, and all others are idle.
+
+    /// Eight cores, on which the schedulers 0, 2 and 8 work, and all others are idle.
     #[test]
     fn whose_mates_work_wake_last() {
-        let place = |id: u16| {
-            let [core, cache, node] = [id % 8, id % 8 / 2, id % 8 / 4];
-            Place { thread: id / 8, core, module: core, cache, node, socket: node }
-        };
-        let places = Places::of(&(0..16).map(|id| Some(place(id))).collect::<Vec<_>>());
+        let places = eight_cores();
         let idle = Bits::new(16);
         (0..16).filter(|id| ![0, 2, 8].contains(id)).for_each(|id| idle.set(id));
         // Of 2 the mate is 10, whose core's neighbour in the cache is 3.
