@@ -15,6 +15,7 @@
 //! | [`info`] | what a module says of itself |
 //! | `undefined` | what an export runs while no module defines it |
 
+mod entry;
 pub mod info;
 pub mod loader;
 pub mod module;
@@ -24,6 +25,7 @@ pub mod server;
 pub mod stack;
 mod undefined;
 
+pub use entry::{Entry, NativePtr};
 pub use info::{export_list, function_list, location_of, nif_list};
 pub use loader::{LoadError, Prepared, PreparedCode, prepare};
 pub use module::{Continuation, Function, Module, bytes, count_bytes};
@@ -33,7 +35,6 @@ pub use server::{CodeServer, Deleted, FinishError, ModuleState};
 pub use stack::{Frame, StackWalk};
 pub use undefined::install as install_undefined;
 
-use myriad_process::CodePtr;
 use myriad_term::{Atom, Mfa};
 use std::ops::Range;
 
@@ -63,14 +64,17 @@ pub trait BuiltIns<R: Runtime> {
 
 /// What executes code, as far as modules that come and go concern it.
 pub trait Executor<R: Runtime> {
-    /// The entry code of functions not decoded yet: decodes the function and runs it.
-    fn undecoded_stub(&self) -> CodePtr;
+    /// Where functions begin that are not decoded yet: it decodes the function and runs it.
+    fn undecoded(&self) -> Entry;
 
-    /// The entry code of functions that are built-in.
-    fn bif_stub(&self) -> CodePtr;
+    /// Where an export without code begins: it calls `error_handler:undefined_function/3`.
+    fn undefined(&self) -> Entry;
 
-    /// The entry code of an export without code: calls `error_handler:undefined_function/3`.
-    fn undefined_stub(&self) -> CodePtr;
+    /// Where functions with a [breakpoint](Function::breakpoint) begin.
+    fn breakpoint(&self) -> Entry;
+
+    /// Where a function begins by what it has now, a built-in or code that the executor has made, if it has no breakpoint.
+    fn entry_behind(&self, function: &Function<R>) -> Entry;
 
     /// Adds the address ranges of what the executor has made for this function so far: its code and its continuations. By them
     /// a process finds out whether it still runs in an old version.

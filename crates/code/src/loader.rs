@@ -176,7 +176,7 @@ pub fn prepare<R: Runtime>(
     let funs = (0..).zip(&beam.lambdas).map(fun).collect();
     let functions = (0_u32..)
         .zip(&beam.functions)
-        .map(|(index, row)| Some(Function::new(mfa_of(name, row.name, row.arity)?, engine.undecoded_stub(), index)))
+        .map(|(index, row)| Some(Function::new(mfa_of(name, row.name, row.arity)?, engine.undecoded(), index)))
         .collect::<Option<Box<[Function<R>]>>>()
         .ok_or(missing)?;
     let atoms = std::iter::once(Term::NIL).chain(names.iter().map(|a| a.term())).collect();
@@ -214,7 +214,7 @@ fn link<R: Runtime>(
         debug_assert!(function.module.is_null(), "it is of another module");
         function.module = at;
         if let Some(def) = bifs.bif(function.mfa) {
-            function.bind_bif(def, engine.bif_stub());
+            function.bind_bif(def, engine);
         }
     }
     let on_load = module.beam.on_load.and_then(|index| module.functions.get(index as usize));

@@ -14,7 +14,7 @@
 //! the continuation's own slot in the frame that it returns to, so a stack is walked exactly:
 //! `[y0..y(n-1)][continuation c][c.frame slots][next continuation]...`
 
-use crate::Runtime;
+use crate::{Executor, Runtime};
 use myriad_heap::LiteralArea;
 use myriad_process::CodePtr;
 use myriad_sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
@@ -25,10 +25,10 @@ use std::collections::HashMap;
 /// One function of one version of a module (or an undefined export, or a built-in): what exports and funs point at.
 #[repr(C, align(16))]
 pub struct Function<R: Runtime> {
-    /// Tier-0 entry. Starts as the engine's stub for undecoded, built-in or undefined functions.
-    pub entry: AtomicPtr<u32>,
-    /// Tier-1 entry, or null.
-    pub native: AtomicPtr<u8>,
+    /// Where it begins in tier 0 (code.entry).
+    pub(crate) entry: AtomicPtr<u32>,
+    /// Where it begins in machine code.
+    pub(crate) native: AtomicPtr<u8>,
     /// Name.
     pub mfa: Mfa,
     /// Index in the module's function table; `u32::MAX` for functions without a module.
@@ -58,23 +58,12 @@ impl<R: Runtime> Function<R> {
         unsafe { def.as_ref() }
     }
 
-    /// Makes a built-in stand in for the body (`stub` is [`crate::Executor::bif_stub`]).
-    pub fn bind_bif(&self, def: &'static R::BuiltIn, stub: CodePtr) {
-        debug_assert!(!stub.0.is_null());
+    /// Makes a built-in stand in for the body.
+    pub fn bind_bif(&self, def: &'static R::BuiltIn, executor: &dyn Executor<R>) {
         debug_assert!(self.bif().is_none_or(|old| std::ptr::eq(old, def)), "it is bound to another built-in");
-        // Release: pairs with the Acquire in `bif`; the entry is stored after, so a thread that runs the stub sees the definition.
+        // Release: pairs with the Acquire in `bif`.
         self.bif.store(std::ptr::from_ref(def).cast_mut(), Ordering::Release);
-        // Acquire: a function with a breakpoint keeps that as its entry; the entry behind it is found anew at each call.
-        if self.breakpoint.load(Ordering::Acquire).is_null() {
-            self.entry.store(stub.0.cast_mut(), Ordering::Release);
-        }
-    }
-
-    /// The tier-0 entry.
-    #[inline(always)]
-    pub fn entry(&self) -> CodePtr {
-        // Acquire: pairs with the Release that publishes decoded code.
-        CodePtr(self.entry.load(Ordering::Acquire))
+        self.settle_entry(executor);
     }
 
     /// The module that defines it; `None` for undefined exports and stand-ins.
@@ -101,7 +90,7 @@ impl<R: Runtime> Function<R> {
 /// A return point, as it stands on the Erlang stack (K2).
 #[repr(C, align(16))]
 pub struct Continuation<R: Runtime> {
-    /// Where a return continues in tier 1, or null.
+    /// Where a return from machine code goes on; the executor's way into tier 0 for those whose code is there alone.
     pub native: AtomicPtr<u8>,
     /// The function it is in.
     pub function: *const Function<R>,

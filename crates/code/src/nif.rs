@@ -30,7 +30,7 @@ impl<R: Runtime> CodeServer<R> {
         }
         for function in &module.functions {
             if let Some(def) = bifs.nif(function.mfa) {
-                function.bind_bif(def, engine.bif_stub());
+                function.bind_bif(def, engine);
             }
         }
         NifBinding::Bound

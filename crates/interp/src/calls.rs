@@ -2,7 +2,6 @@
 
 use crate::machine::{Machine, high, mfa, target, wide};
 use crate::{decode, errors, stubs};
-use myriad_sync::atomic::Ordering;
 use myriad_term::boxed::Header;
 use myriad_term::{Alloc, Export, FunEntry, Kind, Mfa, Term, am};
 use myriad_trace::breakpoint;
@@ -31,18 +30,14 @@ pub fn enter_saving(m: &mut Machine<'_, '_>, export: &'static Export) -> *const 
 }
 
 /// The entry of a function not decoded yet.
-pub unsafe fn undecoded(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+pub unsafe fn undecoded(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 {
     // SAFETY: code/K3.
     let function = unsafe { &*m.callee };
     if crate::code::decoded(function).is_none() {
         decode::decode(m.ctx.vm, function);
     }
     // Not by its entry, which may be a breakpoint that this call has passed.
-    let entry = stubs::entry_behind(function);
-    // Release: pairs with the Acquire in `Function::entry`. A breakpoint may have come and gone while another thread decoded,
-    // and have left the stub.
-    let _ = function.entry.compare_exchange(pc.cast_mut(), entry.cast_mut(), Ordering::Release, Ordering::Relaxed);
-    entry
+    stubs::entry_behind(function).tier0.0
 }
 
 /// Is there nothing behind this function?

@@ -9,6 +9,7 @@ use myriad_process::CodePtr;
 use myriad_sync::atomic::{AtomicU64, Ordering};
 use myriad_sync::{LazyLock, LockClass, RwLock};
 use myriad_term::memory;
+use myriad_vm::Vm;
 use myriad_vm::code::Function;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::RefCell;
@@ -136,11 +137,10 @@ unsafe impl Sync for Range {}
 static CLASS: LockClass = LockClass::new("code_ranges", 710);
 static RANGES: LazyLock<RwLock<BTreeMap<usize, Range>>> = LazyLock::new(|| RwLock::new(&CLASS, BTreeMap::new()));
 
-/// Publishes what was decoded for `function`, unless another thread was first. `undecoded` is the entry it replaces.
-pub fn publish(function: &'static Function, decoded: Box<Decoded>, undecoded: CodePtr) {
+/// Publishes what was decoded for `function`, unless another thread was first.
+pub fn publish(vm: &'static Vm, function: &'static Function, decoded: Box<Decoded>) {
     let start = decoded.block.start() as usize;
     let end = start + decoded.block.len();
-    let entry = decoded.entry();
     let bytes = (end - start) as i64;
     let raw = Box::into_raw(decoded);
     // D3: a thread that finds the code by its function may raise in it at once, and must find where that is.
@@ -154,10 +154,7 @@ pub fn publish(function: &'static Function, decoded: Box<Decoded>, undecoded: Co
         return;
     }
     myriad_vm::code::count_bytes(bytes);
-    // Release: pairs with the Acquire in `Function::entry`. Only the stub is replaced: a built-in may have been bound
-    // since it was looked at.
-    let _ =
-        function.entry.compare_exchange(undecoded.0.cast_mut(), entry.cast_mut(), Ordering::Release, Ordering::Relaxed);
+    function.settle_entry(vm.engine());
 }
 
 /// What was decoded for a function.

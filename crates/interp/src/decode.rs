@@ -39,7 +39,7 @@ use std::collections::HashMap;
 #[cold]
 pub fn decode(vm: &'static Vm, function: &'static Function) {
     let Some(decoded) = translate(vm, function) else { return };
-    code::publish(function, Box::new(decoded), vm.engine().undecoded_stub());
+    code::publish(vm, function, Box::new(decoded));
 }
 
 /// The code of a function; `None` for one without a module.

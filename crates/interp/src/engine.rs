@@ -1,11 +1,11 @@
 //! The interpreter as the scheduler sees it.
 
-use crate::building::target::Target;
 use crate::instr::Op;
-use crate::machine::{FLOAT_REGISTERS, Machine};
+use crate::machine::Machine;
 use crate::{bifs, calls, code, hidden, run, stack, stubs};
-use myriad_code::Executor;
+use myriad_code::{Entry, Executor};
 use myriad_process::CodePtr;
+use myriad_sched::X_REGISTERS;
 use myriad_term::{Term, am};
 use myriad_trace::saved_calls::{self, Saved};
 use myriad_vm::bif::{BifResult, Escape};
@@ -26,30 +26,18 @@ impl Interpreter {
 }
 
 /// The machine for a slice of the process of `ctx`, with its X registers in place.
-fn machine<'a, 'b>(ctx: &'a mut Ctx<'b>) -> Machine<'a, 'b> {
-    let x = ctx.sched.x.as_mut_ptr();
-    let live = ctx.state.saved_x.len().min(myriad_sched::X_REGISTERS);
+fn machine<'a, 'b>(ctx: &'a mut Ctx<'b>) -> &'a mut Machine<'a, 'b> {
+    ctx.state.count_negatively(ctx.sched.pace.look());
+    let m = Machine::begin(ctx);
+    let live = m.ctx.state.saved_x.len().min(X_REGISTERS);
     // Most processes that waited have none.
     if live > 0 {
         // SAFETY: there are so many X registers.
-        unsafe { std::ptr::copy_nonoverlapping(ctx.state.saved_x.as_ptr(), x, live) };
-        ctx.state.saved_x.clear();
+        unsafe { std::ptr::copy_nonoverlapping(m.ctx.state.saved_x.as_ptr(), m.x, live) };
+        m.ctx.state.saved_x.clear();
     }
-    let heap = &raw mut ctx.state.heap;
-    ctx.state.count_negatively(ctx.sched.pace.look());
-    let mut m = Machine {
-        x,
-        heap,
-        reds: ctx.state.reductions.of_engine(),
-        next: std::ptr::null(),
-        end: SliceEnd::Yielded,
-        callee: std::ptr::null(),
-        ctx,
-        floats: [0.0; FLOAT_REGISTERS],
-        build: Target::none(),
-    };
     if m.heap().stop == m.heap().hend {
-        stubs::push_bottom(&mut m);
+        stubs::push_bottom(m);
     }
     m
 }
@@ -73,16 +61,20 @@ fn resume(ctx: &mut Ctx<'_>) -> Option<BifResult> {
 }
 
 impl Executor<myriad_vm::Vm> for Interpreter {
-    fn undecoded_stub(&self) -> CodePtr {
-        CodePtr(stubs::code_of(Op::Undecoded))
+    fn undecoded(&self) -> Entry {
+        stubs::entry(Op::Undecoded)
     }
 
-    fn bif_stub(&self) -> CodePtr {
-        CodePtr(stubs::code_of(Op::BuiltInEntry))
+    fn undefined(&self) -> Entry {
+        stubs::entry(Op::UndefinedEntry)
     }
 
-    fn undefined_stub(&self) -> CodePtr {
-        CodePtr(stubs::code_of(Op::UndefinedEntry))
+    fn breakpoint(&self) -> Entry {
+        stubs::entry(Op::Breakpoint)
+    }
+
+    fn entry_behind(&self, function: &Function) -> Entry {
+        stubs::entry_behind(function)
     }
 
     fn code_ranges(&self, function: &Function, ranges: &mut Vec<Range<usize>>) {
@@ -102,9 +94,9 @@ impl Engine for Interpreter {
         let at = ctx.state.resume;
         let fresh = ctx.state.heap.stack_words() == 0;
         let hidden = hidden::take(&mut ctx.state.saved_x);
-        let mut m = machine(ctx);
+        let m = machine(ctx);
         if let Some(hidden) = hidden {
-            hidden::restore(&mut m, &hidden);
+            hidden::restore(m, &hidden);
         }
         m.callee = at.function;
         let pc = if m.ctx.state.resumption.is_some() {
@@ -112,14 +104,14 @@ impl Engine for Interpreter {
             match resume(m.ctx) {
                 Some(result) => {
                     m.come_back();
-                    bifs::finish(&mut m, bifs::resumed(at.pc.0), result)
+                    bifs::finish(m, bifs::resumed(at.pc.0), result)
                 }
                 None => at.pc.0,
             }
         } else if at.pc == CodePtr::NULL {
             // SAFETY: code/K3: a process's function stays.
             match unsafe { at.function.as_ref() } {
-                Some(f) if fresh => first_call(&mut m, f),
+                Some(f) if fresh => first_call(m, f),
                 Some(f) => f.entry().0,
                 None => stubs::code_of(Op::Bottom),
             }
@@ -127,7 +119,7 @@ impl Engine for Interpreter {
             at.pc.0
         };
         // SAFETY: `pc` is where the process stopped, or follows from it.
-        let end = if pc.is_null() { m.end } else { unsafe { run::run(&mut m, pc) } };
+        let end = if pc.is_null() { m.end } else { unsafe { run::run(m, pc) } };
         m.leave();
         end
     }
@@ -194,13 +186,5 @@ impl Engine for Interpreter {
     fn frame_words(&self, process: &OwnerState) -> usize {
         let frame = code::locate(process.resume.pc).map_or(0, |at| at.frame as usize);
         stack::words_below_return(process.heap.stop, process.heap.hend, frame)
-    }
-
-    fn breakpoint_stub(&self) -> CodePtr {
-        CodePtr(stubs::code_of(Op::Breakpoint))
-    }
-
-    fn entry_behind(&self, function: &Function) -> CodePtr {
-        CodePtr(stubs::entry_behind(function))
     }
 }

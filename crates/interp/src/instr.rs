@@ -154,6 +154,8 @@ macro_rules! for_each_instruction {
             ReturnTime "-" trace::frames::return_time
             Failed "-" errors::unreachable_code
             ReturnRecord "n*" errors::unreachable_code
+            EnterNative "-w" tiers::enter
+            ResumeNative "nw" tiers::resume
             FailLoading "-" errors::not_decodable
             CallBif "nwf" bifs::call
             CallBifLast "nwuf" bifs::call_last

@@ -47,6 +47,7 @@ mod saving;
 mod shapes;
 mod stack;
 mod stubs;
+pub mod tiers;
 mod trace;
 
 pub use engine::Interpreter;

@@ -1,4 +1,4 @@
-//! The state of one slice: registers, heap and scheduler as the instructions see them.
+//! The register block: registers, heap and scheduler as the instructions of a slice see them.
 //!
 //! The loop (`run.rs`) keeps heap top and stack pointer in locals and writes them back (`flush`) before it calls anything
 //! out of line; what is out of line works on the heap's own fields through [`Machine`].
@@ -9,8 +9,10 @@
 use crate::building::target::Target;
 use crate::code::{self, Location};
 use crate::instr::Op;
+use crate::tiers::{WAYS, Ways};
 use myriad_heap::Heap;
 use myriad_process::CodePtr;
+use myriad_sched::{RegisterBlock, X_REGISTERS};
 use myriad_term::{Build, Mfa, Term};
 use myriad_vm::code::{Continuation, Function};
 use myriad_vm::engine::SliceEnd;
@@ -19,26 +21,69 @@ use myriad_vm::{Ctx, Resume};
 /// Float registers. Compilers use up to seven; code that wants more than these does not get decoded.
 pub const FLOAT_REGISTERS: usize = 32;
 
-/// The state of one slice.
+/// The state of one slice, in the register block of its scheduler ([`myriad_sched::RegisterBlock`]). The first fields are at fixed places, which
+/// machine code knows.
+#[repr(C)]
 pub struct Machine<'a, 'b> {
-    /// X registers (1,024 of them, the scheduler's).
-    pub x: *mut Term,
-    /// The process's heap.
-    pub heap: *mut Heap,
     /// Reductions left.
     pub reds: i32,
-    /// The next instruction, in builds with debug assertions; null once the slice ends.
-    pub next: *const u32,
     /// How the slice ends, when an instruction returns null.
     pub end: SliceEnd,
     /// The function called last: what an entry stub stands for.
     pub callee: *const Function,
+    /// The process's heap.
+    pub heap: *mut Heap,
+    /// X registers: those below.
+    pub x: *mut Term,
+    /// The next instruction, in builds with debug assertions; null once the slice ends.
+    pub next: *const u32,
     /// Process, scheduler, VM.
     pub ctx: &'a mut Ctx<'b>,
-    /// Float registers.
-    pub floats: [f64; FLOAT_REGISTERS],
     /// State of the binary being built by `bs_init2` and its like.
     pub build: Target,
+    /// The heap's top, while machine code runs ([`crate::tiers`]).
+    pub htop: *mut u64,
+    /// The native stack pointer of machine code.
+    pub native_stack: *mut u8,
+    /// Where machine code goes on in tier 0, for [`Ways::descend`].
+    pub way_down: *const u32,
+    /// Which of two ways led from a visit to its point: 0, or 1 for the branch.
+    pub branched: u32,
+    /// What machine code jumps to.
+    pub ways: Ways,
+    /// Float registers.
+    pub floats: [f64; FLOAT_REGISTERS],
+    /// X registers.
+    registers: [Term; X_REGISTERS],
+}
+
+const _: () = assert!(size_of::<Machine<'_, '_>>() <= RegisterBlock::BYTES);
+
+impl<'a, 'b> Machine<'a, 'b> {
+    /// Where the X registers begin, bytes.
+    pub const X_OFFSET: usize = std::mem::offset_of!(Machine<'static, 'static>, registers);
+
+    /// The machine for a slice of the process of `ctx`, in the register block of its scheduler: float and X registers are as the last slice has left them.
+    pub fn begin(ctx: &'a mut Ctx<'b>) -> &'a mut Machine<'a, 'b> {
+        let machine: *mut Machine<'a, 'b> = ctx.sched.registers.start().as_ptr().cast();
+        let (heap, reds) = (&raw mut ctx.state.heap, ctx.state.reductions.of_engine());
+        // SAFETY: the block has room for a machine, is aligned, belongs to this thread, and nothing but the machine's pointer leads to it until the
+        // slice ends: the context is borrowed for as long, and who has it does not touch the block. It was zero first and a machine since, so that
+        // floats and X registers, all of whose bits mean something, need no setting.
+        unsafe {
+            let x = (&raw mut (*machine).registers).cast::<Term>();
+            (&raw mut (*machine).reds).write(reds);
+            (&raw mut (*machine).end).write(SliceEnd::Yielded);
+            (&raw mut (*machine).callee).write(std::ptr::null());
+            (&raw mut (*machine).heap).write(heap);
+            (&raw mut (*machine).x).write(x);
+            (&raw mut (*machine).next).write(std::ptr::null());
+            (&raw mut (*machine).ctx).write(ctx);
+            (&raw mut (*machine).build).write(Target::none());
+            (&raw mut (*machine).ways).write(WAYS);
+            &mut *machine
+        }
+    }
 }
 
 /// An instruction out of line: gets its own address, returns the next (null: the slice ends, and [`Machine::end`] says how).
@@ -122,7 +167,7 @@ impl Machine<'_, '_> {
     /// X register `i`.
     #[inline(always)]
     pub fn x(&self, i: usize) -> Term {
-        debug_assert!(i < myriad_sched::X_REGISTERS);
+        debug_assert!(i < X_REGISTERS);
         // SAFETY: there are that many.
         unsafe { *self.x.add(i) }
     }
@@ -130,7 +175,7 @@ impl Machine<'_, '_> {
     /// Sets X register `i`.
     #[inline(always)]
     pub fn set_x(&mut self, i: usize, value: Term) {
-        debug_assert!(i < myriad_sched::X_REGISTERS);
+        debug_assert!(i < X_REGISTERS);
         // SAFETY: there are that many.
         unsafe { *self.x.add(i) = value };
     }
@@ -141,7 +186,7 @@ impl Machine<'_, '_> {
     /// No register is written while the slice is used.
     #[inline(always)]
     pub unsafe fn args<'x>(&self, n: usize) -> &'x [Term] {
-        let n = n.min(myriad_sched::X_REGISTERS);
+        let n = n.min(X_REGISTERS);
         // SAFETY: there are that many; the caller's promise that they are not written.
         unsafe { std::slice::from_raw_parts(self.x, n) }
     }
@@ -255,13 +300,13 @@ impl Machine<'_, '_> {
     #[inline(never)]
     pub fn collect(&mut self, need: usize, live: usize) -> bool {
         self.leave();
-        let mut live = live.min(myriad_sched::X_REGISTERS);
-        let building = self.building().filter(|_| live < myriad_sched::X_REGISTERS);
+        let mut live = live.min(X_REGISTERS);
+        let building = self.building().filter(|_| live < X_REGISTERS);
         if let Some((binary, ..)) = building {
             self.set_x(live, binary);
             live += 1;
         }
-        // SAFETY: the X registers are the scheduler's own block.
+        // SAFETY: there are so many.
         let x = unsafe { std::slice::from_raw_parts_mut(self.x, live) };
         // SAFETY: between instructions all terms are in live registers, on the stack or in the process.
         let done = unsafe { self.ctx.collect(need, x) };
@@ -302,7 +347,7 @@ impl Machine<'_, '_> {
     #[cold]
     #[inline(never)]
     fn settle_slow(&mut self, live: usize, value: Term) -> Option<Term> {
-        if live >= myriad_sched::X_REGISTERS {
+        if live >= X_REGISTERS {
             return Some(value);
         }
         if self.ctx.collects_long() {

@@ -28,7 +28,9 @@ mod state;
 
 use crate::instr::{ANY, FROM_X, FROM_Y, Op, STEP, TO_Y, VERSIONS, X, X_ONLY, Y};
 use crate::machine::Machine;
-use crate::{bifs, building, calls, costs, errors, guards, loop_intrinsics as loops, maps, matching, receive, trace};
+use crate::{
+    bifs, building, calls, costs, errors, guards, loop_intrinsics as loops, maps, matching, receive, tiers, trace,
+};
 use myriad_term::Term;
 use myriad_vm::engine::SliceEnd;
 use state::State;

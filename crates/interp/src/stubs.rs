@@ -4,6 +4,9 @@
 use crate::code::decoded;
 use crate::instr::Op;
 use crate::machine::Machine;
+use crate::tiers;
+use myriad_code::Entry;
+use myriad_process::CodePtr;
 use myriad_sync::atomic::AtomicPtr;
 use myriad_vm::code::{Continuation, Function};
 
@@ -50,7 +53,7 @@ unsafe impl Sync for ReturnPoint {}
 impl ReturnPoint {
     /// Returns to `op`, which has `frame` words.
     pub const fn to(op: Op, frame: u32) -> ReturnPoint {
-        let native = AtomicPtr::new(std::ptr::null_mut());
+        let native = AtomicPtr::new(tiers::RETURN.0.cast_mut());
         ReturnPoint { record: Continuation { native, function: std::ptr::null(), line: 0, frame }, code: stub(op) }
     }
 
@@ -96,10 +99,15 @@ pub fn is_traced_return(word: u64) -> bool {
     [&RETURN_TRACE, &EXCEPTION_TRACE, &RETURN_TO, &RETURN_TIME].iter().any(|point| point.is(word))
 }
 
+/// The entry of functions that begin with this stub.
+pub fn entry(op: Op) -> Entry {
+    Entry { tier0: CodePtr(code_of(op)), native: tiers::CALL }
+}
+
 /// The entry of a function without its breakpoint.
-pub fn entry_behind(function: &Function) -> *const u32 {
+pub fn entry_behind(function: &Function) -> Entry {
     if function.bif().is_some() {
-        return code_of(Op::BuiltInEntry);
+        return entry(Op::BuiltInEntry);
     }
-    decoded(function).map_or(code_of(Op::Undecoded), |d| d.entry())
+    decoded(function).map_or(entry(Op::Undecoded), |d| Entry { tier0: CodePtr(d.entry()), native: tiers::CALL })
 }

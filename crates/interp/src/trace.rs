@@ -19,7 +19,7 @@ pub unsafe fn breakpoint(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
             // SAFETY: the export is looked up anew, whatever the instruction.
             return unsafe { calls::undefined(m, pc) };
         }
-        return entry_behind(function);
+        return entry_behind(function).tier0.0;
     };
     // SAFETY: trace/B4.
     let behind = unsafe { breakpoint.behind.as_ref() };
@@ -41,7 +41,7 @@ pub unsafe fn breakpoint(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
     match behind {
         Some(function) => function.entry().0,
         None if breakpoint.debug => calls::debug_break(m, called.mfa),
-        None => entry_behind(function),
+        None => entry_behind(function).tier0.0,
     }
 }
 

@@ -1,12 +1,12 @@
 //! The scheduler's own state, which running code sees: registers, counters, its share in thread progress.
 
-use crate::X_REGISTERS;
 use crate::pace::Pace;
 use crate::platform::Platform;
+use crate::registers::RegisterBlock;
 use myriad_process::{ProcessTable, Runtime, Trail};
 use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use myriad_sync::{Arc, ThreadSlot};
-use myriad_term::{Pid, RefNumbers, Term};
+use myriad_term::{Pid, RefNumbers};
 
 /// Where OTP's unique integers begin.
 pub const LEAST_UNIQUE: i128 = -576_460_752_303_423_488;
@@ -72,8 +72,8 @@ pub struct Local {
     pub dirty: bool,
     /// Is this a private thread?
     pub private: bool,
-    /// X registers of the process that runs. One cache-aligned block.
-    pub x: Box<[Term; X_REGISTERS]>,
+    /// What the engine keeps from slice to slice: the registers of the process that runs.
+    pub registers: RegisterBlock,
     /// Its part in the progress of all threads.
     pub slot: ThreadSlot,
     /// Its part in the progress of normal schedulers; a dirty one has none.
@@ -106,7 +106,7 @@ impl Local {
             id,
             dirty: slices.is_none(),
             private: false,
-            x: Box::new([Term::NIL; X_REGISTERS]),
+            registers: RegisterBlock::new(),
             slot,
             slices,
             threads,

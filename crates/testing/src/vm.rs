@@ -1,6 +1,6 @@
 //! The test VM: a release without a root, no boot, and a process to call built-in functions in.
 
-use myriad_code::Executor;
+use myriad_code::{Entry, Executor, NativePtr};
 use myriad_process::CodePtr;
 use myriad_sched::Local;
 use myriad_sync::{LockClass, Mutex};
@@ -24,17 +24,27 @@ static STUBS: [u32; 3] = [0; 3];
 #[derive(Debug)]
 pub struct NoEngine;
 
+/// Nobody runs what is there.
+fn entry(stub: usize) -> Entry {
+    let stub = &raw const STUBS[stub];
+    Entry { tier0: CodePtr(stub), native: NativePtr(stub.cast()) }
+}
+
 impl Executor<Vm> for NoEngine {
-    fn undecoded_stub(&self) -> CodePtr {
-        CodePtr(&raw const STUBS[0])
+    fn undecoded(&self) -> Entry {
+        entry(0)
     }
 
-    fn bif_stub(&self) -> CodePtr {
-        CodePtr(&raw const STUBS[1])
+    fn undefined(&self) -> Entry {
+        entry(2)
     }
 
-    fn undefined_stub(&self) -> CodePtr {
-        CodePtr(&raw const STUBS[2])
+    fn breakpoint(&self) -> Entry {
+        entry(0)
+    }
+
+    fn entry_behind(&self, function: &Function) -> Entry {
+        entry(usize::from(function.bif().is_some()))
     }
 
     fn code_ranges(&self, _: &Function, _: &mut Vec<Range<usize>>) {}

@@ -114,12 +114,7 @@ pub fn is_stand_in(function: &Function) -> bool {
 
 /// Replaces the breakpoint of a function.
 fn replace(vm: &'static Vm, function: &Function, breakpoint: Option<Breakpoint>) {
-    let engine = vm.engine();
     let new = breakpoint.map_or(ptr::null_mut(), |b| Box::into_raw(Box::new(b)).cast::<()>());
-    if new.is_null() && !is_stand_in(function) {
-        // Release: a call through this entry has no need of the breakpoint.
-        function.entry.store(engine.entry_behind(function).0.cast_mut(), Ordering::Release);
-    }
     // AcqRel: pairs with the Acquire in `of`, and takes the old one over.
     let old = function.breakpoint.swap(new, Ordering::AcqRel);
     if let Some(module) = function.module()
@@ -129,9 +124,9 @@ fn replace(vm: &'static Vm, function: &Function, breakpoint: Option<Breakpoint>)
         let count = module.breakpoints.load(Ordering::Relaxed);
         module.breakpoints.store(if new.is_null() { count - 1 } else { count + 1 }, Ordering::Relaxed);
     }
-    if !new.is_null() {
-        // Release: after the breakpoint, which the stub looks for.
-        function.entry.store(engine.breakpoint_stub().0.cast_mut(), Ordering::Release);
+    // A stand-in keeps its entry: calls that are under way find that the breakpoint is gone.
+    if !is_stand_in(function) {
+        function.settle_entry(vm.engine());
     }
     if !old.is_null() {
         let old = Retired(old.cast());
@@ -240,7 +235,7 @@ impl Patterns {
             Some(spec) => {
                 self.set(vm, function, Breakpoint::default());
                 let stand_in = *self.stand_ins.entry(export.mfa).or_insert_with(|| {
-                    Box::leak(Box::new(Function::new(export.mfa, vm.engine().breakpoint_stub(), STAND_IN)))
+                    Box::leak(Box::new(Function::new(export.mfa, vm.engine().breakpoint(), STAND_IN)))
                 });
                 let breakpoint = Breakpoint { call: Some(spec), behind: function, ..Breakpoint::default() };
                 replace(vm, stand_in, Some(breakpoint));

@@ -18,11 +18,11 @@ use crate::bif::{BifDef, BifResult, IntrinsicDef, Resumption};
 use crate::ctx::Ctx;
 use crate::engine::SliceEnd;
 use crate::heap_walk::Visit;
-use crate::runtime::{Function, OwnerState, Process, Signal, TraceFrame};
+use crate::runtime::{OwnerState, Process, Signal, TraceFrame};
 use crate::tracer::events::{Activity, Collection, SpawnMessages};
 use crate::vm::Vm;
 use myriad_code::Executor;
-use myriad_process::{CodePtr, Message, Payload};
+use myriad_process::{Message, Payload};
 use myriad_term::{Atom, Magic, Mfa, Pid, Port, RefNumbers, Term, TermRef};
 use std::any::Any;
 use std::io::{self, Write};
@@ -49,17 +49,6 @@ pub trait Engine: Executor<Vm> + Send + Sync {
     /// [`Engine::backtrace`].
     fn frame_words(&self, process: &OwnerState) -> usize {
         process.heap.stack_words()
-    }
-
-    /// The entry code of functions with a breakpoint ([`crate::code::Function::breakpoint`]); an engine without breakpoints decodes
-    /// the function.
-    fn breakpoint_stub(&self) -> CodePtr {
-        self.undecoded_stub()
-    }
-
-    /// The entry that a function has without a breakpoint.
-    fn entry_behind(&self, function: &Function) -> CodePtr {
-        function.entry()
     }
 }
 

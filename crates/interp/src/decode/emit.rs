@@ -2,6 +2,7 @@
 
 use crate::code::{Block, Decoded, MIXED, Place};
 use crate::instr::Op;
+use crate::tiers;
 use myriad_beam::{Arg, Reg};
 use myriad_sync::atomic::AtomicPtr;
 use myriad_term::{Export, Term};
@@ -366,7 +367,7 @@ impl Emitter {
             );
             for record in &self.returns {
                 start.add(4 * record.at).cast::<Continuation>().write(Continuation {
-                    native: AtomicPtr::new(std::ptr::null_mut()),
+                    native: AtomicPtr::new(tiers::RETURN.0.cast_mut()),
                     function: self.function,
                     line: record.line,
                     frame: record.frame,

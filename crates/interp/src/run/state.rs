@@ -302,8 +302,7 @@ impl<const SOURCES: u8, const DESTINATIONS: u8> State<SOURCES, DESTINATIONS> {
         let left = (*self.m).reds - 1;
         (*self.m).reds = left;
         if left > 0 {
-            // Acquire: pairs with the Release that publishes the code.
-            self.pc = (*function).entry.load(Ordering::Acquire);
+            self.pc = (*function).entry().0;
             self.go()
         } else {
             self.slow(preempt)

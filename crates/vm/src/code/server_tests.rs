@@ -30,7 +30,7 @@ fn the_new_version_becomes_current_and_the_current_one_old() {
     let (one, two) = (Small::named("server_tests_a", 1), Small::named("server_tests_a", 2));
     let (name, export) = (Atom::new(one.name).unwrap(), export(&one));
     assert_eq!(version_of(export), None);
-    assert_eq!(Function::of_export(export).entry(), vm.engine().undefined_stub());
+    assert_eq!(Function::of_export(export).entry(), vm.engine().undefined().tier0);
     load(&vm.code, &one).unwrap();
     let first = vm.code.current(name).unwrap();
     assert_eq!(version_of(export), Some(ptr::from_ref(first)));
@@ -185,11 +185,11 @@ fn nifs_are_bound_once_to_each_version() {
     let bind = || vm.code.bind_nifs(name, &vm.bifs, vm.engine());
     assert_eq!(bind(), NifBinding::NotLoaded);
     load(&vm.code, &small).unwrap();
-    assert_eq!(Function::of_export(export(&small)).entry(), vm.engine().undecoded_stub());
+    assert_eq!(Function::of_export(export(&small)).entry(), vm.engine().undecoded().tier0);
     assert_eq!((bind(), bind()), (NifBinding::Bound, NifBinding::Again));
     let function = Function::of_export(export(&small));
     assert!(function.bif().is_some_and(|def| ptr::eq(def, &DEFS[0])));
-    assert_eq!(function.entry(), vm.engine().bif_stub());
+    assert_eq!(function.entry(), vm.engine().entry_behind(function).tier0);
     let mut arena = &myriad_term::Arena::new();
     assert_eq!(nif_list(&mut arena, vm.code.current(name).unwrap()).list_length(), Some(1));
     // The on_load function of a new version binds that version, not the current one.

@@ -12,7 +12,7 @@ use crate::subsystem::Functions;
 use crate::tracer::NoTracer;
 use crate::vm::{Config, Parts, Vm};
 use crate::{OwnerState, TraceFrame};
-use myriad_code::Executor;
+use myriad_code::{Entry, Executor, NativePtr};
 use myriad_process::CodePtr;
 use myriad_sync::atomic::{AtomicUsize, Ordering};
 use myriad_term::{Export, Mfa, am};
@@ -41,17 +41,27 @@ impl Engine for NoEngine {
     }
 }
 
+/// Nobody runs what is there.
+fn entry(stub: usize) -> Entry {
+    let stub = &raw const STUBS[stub];
+    Entry { tier0: CodePtr(stub), native: NativePtr(stub.cast()) }
+}
+
 impl Executor<Vm> for NoEngine {
-    fn undecoded_stub(&self) -> CodePtr {
-        CodePtr(&raw const STUBS[0])
+    fn undecoded(&self) -> Entry {
+        entry(0)
     }
 
-    fn bif_stub(&self) -> CodePtr {
-        CodePtr(&raw const STUBS[1])
+    fn undefined(&self) -> Entry {
+        entry(2)
     }
 
-    fn undefined_stub(&self) -> CodePtr {
-        CodePtr(&raw const STUBS[2])
+    fn breakpoint(&self) -> Entry {
+        entry(0)
+    }
+
+    fn entry_behind(&self, function: &Function) -> Entry {
+        entry(usize::from(function.bif().is_some()))
     }
 
     /// The function itself stands for its code, so that tests can point into it.

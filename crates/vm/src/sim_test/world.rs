@@ -8,7 +8,7 @@ use crate::engine::{Engine, SliceEnd};
 use crate::spawn::{SpawnOptions, spawn_orphan};
 use crate::vm::Vm;
 use crate::{OwnerState, Process, Signal, TraceFrame};
-use myriad_code::Executor;
+use myriad_code::{Entry, Executor, NativePtr};
 use myriad_process::links::{AliasMode, Monitor, Target};
 use myriad_process::{CodePtr, Message, Named, Payload, Priority};
 use myriad_sched::Block;
@@ -620,17 +620,27 @@ pub fn name(n: u64) -> Atom {
     [am::error, am::kill, am::normal][n as usize]
 }
 
+/// Nobody runs what is there.
+fn entry(stub: usize) -> Entry {
+    let stub = &raw const STUBS[stub];
+    Entry { tier0: CodePtr(stub), native: NativePtr(stub.cast()) }
+}
+
 impl Executor<Vm> for Arc<World> {
-    fn undecoded_stub(&self) -> CodePtr {
-        CodePtr(&raw const STUBS[0])
+    fn undecoded(&self) -> Entry {
+        entry(0)
     }
 
-    fn bif_stub(&self) -> CodePtr {
-        CodePtr(&raw const STUBS[1])
+    fn undefined(&self) -> Entry {
+        entry(2)
     }
 
-    fn undefined_stub(&self) -> CodePtr {
-        CodePtr(&raw const STUBS[2])
+    fn breakpoint(&self) -> Entry {
+        entry(0)
+    }
+
+    fn entry_behind(&self, function: &Function) -> Entry {
+        entry(usize::from(function.bif().is_some()))
     }
 
     fn code_ranges(&self, _: &Function, _: &mut Vec<Range<usize>>) {}
