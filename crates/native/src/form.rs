@@ -11,6 +11,10 @@
 //! F2. Over the ends [`End::Call`] and [`End::Visit`], and into a block of [`Form::points`], nothing lives in values or variables but what those give.
 //! F3. A point is led to by one end, or named in [`Form::points`], not both.
 
+mod display;
+pub mod graph;
+mod verify;
+
 /// X registers that the entry of a function has in machine registers.
 pub const ARGUMENTS: usize = 5;
 
