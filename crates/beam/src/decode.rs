@@ -25,6 +25,29 @@ pub enum Reg {
     Y(u16),
 }
 
+/// A register of any kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum AnyReg {
+    /// X register.
+    X(u16),
+    /// Y register: slot of the frame.
+    Y(u16),
+    /// Float register.
+    FR(u16),
+}
+
+impl AnyReg {
+    /// The register that an operand is.
+    pub(crate) fn of(arg: &Arg) -> Option<AnyReg> {
+        match *arg {
+            Arg::X(x) | Arg::Typed(Reg::X(x), _) => Some(AnyReg::X(x)),
+            Arg::Y(y) | Arg::Typed(Reg::Y(y), _) => Some(AnyReg::Y(y)),
+            Arg::FR(r) => Some(AnyReg::FR(r)),
+            _ => None,
+        }
+    }
+}
+
 /// Words of heap that will be needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Alloc {

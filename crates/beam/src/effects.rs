@@ -36,6 +36,7 @@ use crate::decode::Reg;
 use crate::flow::{Frame, Join, LabelStates, State};
 use crate::opcode::Op;
 use crate::reader::Raw;
+use crate::roles::{arguments, fails_before_collecting, results};
 use crate::scan::{Check, LoopHead, NONE, Scan};
 
 /// No `Live` operand.
@@ -91,25 +92,6 @@ impl Default for Seen {
             written: Vec::with_capacity(64),
         }
     }
-}
-
-/// Matching takes the fail branch before anything is allocated, so that X registers are as they were.
-fn fails_before_collecting(op: Op) -> bool {
-    matches!(
-        op,
-        Op::BsGetInteger2
-            | Op::BsGetFloat2
-            | Op::BsGetBinary2
-            | Op::BsGetUtf8
-            | Op::BsGetUtf16
-            | Op::BsGetUtf32
-            | Op::BsSkipUtf8
-            | Op::BsSkipUtf16
-            | Op::BsSkipUtf32
-            | Op::BsStartMatch3
-            | Op::BsStartMatch4
-            | Op::BsMatch
-    )
 }
 
 /// The state of the analysis.
@@ -344,81 +326,58 @@ impl Scan<'_> {
 
     /// What it demands, and what becomes of registers and frame before it may branch.
     fn demand(&mut self, op: Op) -> Check {
-        let (arity, frame) = (self.seen.arity, self.seen.frames.1);
+        let frame = self.seen.frames.1;
+        let free = match op {
+            Op::MakeFun2 => self.tables.lambdas.get(self.seen.number as usize).map_or(0, |lambda| lambda.free),
+            _ => 0,
+        };
+        self.need_x(arguments(op, self.seen.arity, free.into()))?;
         match op {
             Op::CallExt | Op::CallExtLast | Op::CallExtOnly if self.seen.exits => {
                 // The frame may be another than the instruction says: the call never returns to it.
-                self.need_x(arity)?;
                 self.need_scannable();
                 self.flow.state.live = false;
-                Ok(())
             }
-            Op::Call | Op::CallExt | Op::CallFun2 => self.body_call(arity),
-            Op::CallFun => self.body_call(arity + 1),
-            Op::Apply => self.body_call(arity + 2),
-            Op::Send => self.like_call(2),
-            Op::BsInitWritable | Op::BuildStacktrace => self.like_call(1),
-            Op::RawRaise => self.like_call(3),
-            Op::MakeFun2 => {
-                let free = self.tables.lambdas.get(self.seen.number as usize).map_or(0, |lambda| lambda.free);
-                self.like_call(u16::from(free))
+            Op::Call | Op::CallExt | Op::CallFun | Op::CallFun2 | Op::Apply => {
+                let has_frame = matches!(self.flow.state.frame, Frame::Slots(_));
+                self.insist(has_frame, "a call without a frame")?;
+                self.need_scannable();
             }
-            Op::CallOnly | Op::CallExtOnly => {
-                self.need_x(arity)?;
-                self.need_no_frame()
-            }
-            Op::CallLast | Op::CallExtLast => {
-                self.need_x(arity)?;
-                self.drop_frame(frame)
-            }
-            Op::ApplyLast => {
-                self.need_x(arity + 2)?;
-                self.drop_frame(frame)
-            }
-            Op::Return => {
-                self.need_x(1)?;
-                self.need_no_frame()
-            }
-            Op::Deallocate => self.drop_frame(frame),
-            Op::Allocate | Op::AllocateHeap | Op::AllocateZero | Op::AllocateHeapZero => self.need_no_frame(),
+            Op::Send | Op::BsInitWritable | Op::BuildStacktrace | Op::RawRaise | Op::MakeFun2 => self.need_scannable(),
+            Op::CallOnly | Op::CallExtOnly | Op::Return => self.need_no_frame()?,
+            Op::CallLast | Op::CallExtLast | Op::ApplyLast | Op::Deallocate => self.drop_frame(frame)?,
+            Op::Allocate | Op::AllocateHeap | Op::AllocateZero | Op::AllocateHeapZero => self.need_no_frame()?,
             Op::Trim => {
-                if self.flow.state.trim(self.seen.frames.0, frame) {
-                    Ok(())
-                } else {
-                    Err(self.misplaced("not a frame of this size without active catches"))
-                }
+                let fits = self.flow.state.trim(self.seen.frames.0, frame);
+                self.insist(fits, "not a frame of this size without active catches")?;
             }
-            Op::Catch | Op::Try => self.begin_catch(),
-            Op::CatchEnd | Op::TryEnd | Op::TryCase => self.end_catch(op),
+            Op::Catch | Op::Try => self.begin_catch()?,
+            Op::CatchEnd | Op::TryEnd | Op::TryCase => {
+                let is_innermost = self.flow.state.end_catch(self.seen.slot);
+                self.insist(is_innermost, "not the innermost catch")?;
+            }
             Op::Wait | Op::WaitTimeout | Op::LoopRecEnd => {
                 if op == Op::WaitTimeout && self.seen.edges.last() == Some(&self.flow.last_label) {
                     // It waits for the timer alone and comes back only to itself, the timer running.
                     self.seen.edges.clear();
                 }
                 self.need_scannable();
-                self.flow.state.set_x_prefix(0);
-                Ok(())
             }
             Op::LoopRec => {
                 self.need_scannable();
-                self.flow.state.set_x_prefix(0);
-                if self.seen.written == [Reg::X(0)] { Ok(()) } else { Err(self.misplaced("a message not for X0")) }
-            }
-            Op::Timeout => {
-                self.flow.state.set_x_prefix(0);
-                Ok(())
+                self.insist(self.seen.written == [Reg::X(0)], "a message not for X0")?;
             }
             Op::Badmatch | Op::IfEnd | Op::CaseEnd | Op::TryCaseEnd | Op::Raise | Op::Badrecord => {
-                self.need_scannable();
-                Ok(())
+                self.need_scannable()
             }
             // Their labels are names, not places to go to.
-            Op::RecvMark | Op::RecvSet => {
-                self.seen.edges.clear();
-                Ok(())
-            }
-            _ => Ok(()),
+            Op::RecvMark | Op::RecvSet => self.seen.edges.clear(),
+            _ => {}
         }
+        if let Some(results) = results(op) {
+            self.flow.state.set_x_prefix(results);
+        }
+        Ok(())
     }
 
     /// Which registers hold terms, and whether there is a frame, when control comes to the next one.
@@ -430,21 +389,6 @@ impl Scan<'_> {
             Op::AllocateZero | Op::AllocateHeapZero => state.push_frame(self.seen.frames.1, true),
             _ => {}
         }
-        Ok(())
-    }
-
-    fn body_call(&mut self, args: u16) -> Check {
-        if !matches!(self.flow.state.frame, Frame::Slots(_)) {
-            return Err(self.misplaced("a call without a frame"));
-        }
-        self.like_call(args)
-    }
-
-    /// Takes arguments in X registers, loses all of them, and leaves a result in X0.
-    fn like_call(&mut self, args: u16) -> Check {
-        self.need_x(args)?;
-        self.need_scannable();
-        self.flow.state.set_x_prefix(1);
         Ok(())
     }
 
@@ -464,30 +408,12 @@ impl Scan<'_> {
         Ok(())
     }
 
-    fn end_catch(&mut self, op: Op) -> Check {
-        if !self.flow.state.end_catch(self.seen.slot) {
-            return Err(self.misplaced("not the innermost catch"));
-        }
-        match op {
-            Op::CatchEnd => {
-                self.need_x(1)?;
-                self.flow.state.set_x_prefix(1);
-            }
-            Op::TryCase => {
-                self.need_x(1)?;
-                self.flow.state.set_x_prefix(3);
-            }
-            _ => {}
-        }
-        Ok(())
+    fn insist(&self, holds: bool, what: &'static str) -> Check {
+        if holds { Ok(()) } else { Err(self.misplaced(what)) }
     }
 
     fn need_x(&self, count: u16) -> Check {
-        if self.flow.state.has_args(count) {
-            Ok(())
-        } else {
-            Err(self.misplaced("an X register that must hold a term may not"))
-        }
+        self.insist(self.flow.state.has_args(count), "an X register that must hold a term may not")
     }
 
     #[inline]
@@ -513,17 +439,11 @@ impl Scan<'_> {
     }
 
     fn need_no_frame(&self) -> Check {
-        match self.flow.state.frame {
-            Frame::None => Ok(()),
-            _ => Err(self.misplaced("there may be a frame where none must be")),
-        }
+        self.insist(self.flow.state.frame == Frame::None, "there may be a frame where none must be")
     }
 
     fn drop_frame(&mut self, slots: u16) -> Check {
-        if self.flow.state.pop_frame(slots) {
-            Ok(())
-        } else {
-            Err(self.misplaced("not a frame of this size without active catches"))
-        }
+        let fits = self.flow.state.pop_frame(slots);
+        self.insist(fits, "not a frame of this size without active catches")
     }
 }

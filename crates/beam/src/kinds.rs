@@ -22,7 +22,7 @@
 use crate::decode::{Arg, Body, Instr, Reg};
 use crate::module::Module;
 use crate::opcode::{Kind, Op};
-use crate::roles::{each_destination, each_label, live};
+use crate::roles::{each_destination, each_label, live, results};
 
 /// Registers that are tracked at a time. Compilers' code hardly reaches a dozen.
 const MOST_TRACKED: usize = 48;
@@ -610,11 +610,9 @@ impl Pass<'_> {
             state.forget(reg);
             (count, last) = (count + 1, Some(reg));
         });
-        if !matches!(instr.op, Op::RecvMark | Op::RecvSet) {
-            each_label(instr, |label| self.labels.edge(label, state));
-        }
+        each_label(instr, |label| self.labels.edge(label, state));
         self.learn_from(state, instr, last);
-        let loses_x = loses_x(instr.op);
+        let loses_x = results(instr.op).is_some();
         if loses_x {
             (count, last) = (1, Some(Reg::X(0)));
         }
@@ -785,15 +783,6 @@ fn look(state: &mut State, instr: Instr<'_>) -> bool {
         }
     }
     true
-}
-
-/// Whether all X registers are lost, but for a result in X0.
-fn loses_x(op: Op) -> bool {
-    use Op::*;
-    matches!(
-        op,
-        Call | CallExt | CallFun | CallFun2 | Apply | Send | MakeFun2 | BsInitWritable | BuildStacktrace | RawRaise
-    ) || matches!(op, LoopRec | LoopRecEnd | Wait | WaitTimeout | Timeout | CatchEnd | TryCase)
 }
 
 /// What is known of a literal, by the head of its external term.

@@ -35,7 +35,7 @@ mod types;
 
 pub use atoms::AtomTable;
 pub use container::BeamFile;
-pub use decode::{Alloc, Arg, Body, Instr, Reg};
+pub use decode::{Alloc, AnyReg, Arg, Body, Instr, Reg};
 pub use error::{ChunkId, LoadError};
 pub use kinds::{Proofs, is_access};
 pub use module::{Module, md5, module_md5};
