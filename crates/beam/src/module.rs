@@ -6,6 +6,7 @@ use crate::atoms::AtomTable;
 use crate::container::BeamFile;
 use crate::decode::Body;
 use crate::error::LoadError;
+use crate::frames::{self, Frames};
 use crate::kinds::{self, Proofs};
 use crate::records::{self, RecordDef};
 use crate::scan::{self, CodeHeader, FunctionDef, LabelDef, LoopHead, Scanned, Tables};
@@ -202,6 +203,11 @@ impl Module {
     pub fn proofs(&self, index: u32, body: &Body) -> Proofs {
         let entry = self.functions.get(index as usize).map_or(0, |function| function.entry);
         kinds::proofs(self, entry, body)
+    }
+
+    /// The frames of a decoded function of this module.
+    pub fn frames(&self, body: &Body) -> Frames {
+        frames::frames(&self.imports, body)
     }
 }
 

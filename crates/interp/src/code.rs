@@ -16,9 +16,6 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
 
-/// A frame whose size depends on how control came here: there may be no call, whose continuation has to say the size.
-pub const MIXED: u32 = u32::MAX;
-
 /// From this offset on, code is on this line and has this many Y registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -26,7 +23,7 @@ pub struct Place {
     pub offset: u32,
     /// Index into the module's line table, 0 = unknown.
     pub line: u32,
-    /// Y registers, or [`MIXED`].
+    /// Y registers, or [`myriad_beam::MIXED`].
     pub frame: u32,
 }
 

@@ -1,7 +1,8 @@
 //! Walks of a process's stack, and the places in code that its return points stand for.
 
-use crate::code::{MIXED, is_record};
+use crate::code::is_record;
 use crate::stubs::is_return;
+use myriad_beam::MIXED;
 use myriad_term::{Atom, Term};
 use myriad_vm::TraceFrame;
 use myriad_vm::code::{Continuation, Function, StackWalk};

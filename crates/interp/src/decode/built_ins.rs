@@ -2,9 +2,8 @@
 
 use super::emit::Emitter;
 use super::operands::frame_bytes;
-use crate::code::MIXED;
 use crate::instr::{NO_CONTINUATION, Op};
-use myriad_beam::always_raises;
+use myriad_beam::{MIXED, always_raises};
 use myriad_term::am;
 use myriad_vm::bif::BifDef;
 

@@ -1,9 +1,9 @@
 //! The code of one function while it is being made.
 
-use crate::code::{Block, Decoded, MIXED, Place};
+use crate::code::{Block, Decoded, Place};
 use crate::instr::Op;
 use crate::tiers;
-use myriad_beam::{Arg, Reg};
+use myriad_beam::{Arg, MIXED, Reg};
 use myriad_sync::atomic::AtomicPtr;
 use myriad_term::{Export, Term};
 use myriad_vm::Vm;
