@@ -3,7 +3,8 @@
 //! Third from the bottom among the crates (docs/design.md, section 1): it knows bytes and nothing of
 //! terms, heaps or processes. `Module::load` turns the bytes of a file into a [`Module`]: tables, and
 //! code that has passed the load-time scan (`scan.rs` states what that guarantees). Functions are
-//! decoded one by one when they are first wanted ([`Module::decode_function`]).
+//! decoded one by one when they are first wanted ([`Module::decode_function`]). Of decoded functions it tells what engines need to
+//! know: frames ([`Module::frames`]), live registers ([`Module::liveness`]), what is proved ([`Module::proofs`]).
 //!
 //! What the scan does not establish, and the engine must therefore be safe against:
 //! - literals, attributes and compile information are external terms that have not been decoded yet;
@@ -15,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod atoms;
+mod catches;
 mod container;
 mod decode;
 mod disasm;
@@ -24,6 +26,7 @@ mod flow;
 mod frames;
 mod kinds;
 mod labels;
+mod liveness;
 mod module;
 mod opcode;
 mod operands;
@@ -41,6 +44,7 @@ pub use decode::{Alloc, AnyReg, Arg, Body, Instr, Reg};
 pub use error::{ChunkId, LoadError};
 pub use frames::{Frames, MIXED};
 pub use kinds::{Proofs, is_access};
+pub use liveness::{Liveness, RegSet};
 pub use module::{Module, md5, module_md5};
 pub use opcode::{Kind, MAX_OPCODE, Op, WITHDRAWN};
 pub use reader::{MAX_FLOAT_REGISTERS, MAX_REGISTERS};

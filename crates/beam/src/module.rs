@@ -8,6 +8,7 @@ use crate::decode::Body;
 use crate::error::LoadError;
 use crate::frames::{self, Frames};
 use crate::kinds::{self, Proofs};
+use crate::liveness::{self, Liveness};
 use crate::records::{self, RecordDef};
 use crate::scan::{self, CodeHeader, FunctionDef, LabelDef, LoopHead, Scanned, Tables};
 use crate::tables::{self, Export, Import, Lambda, LineTable, Literals};
@@ -208,6 +209,11 @@ impl Module {
     /// The frames of a decoded function of this module.
     pub fn frames(&self, body: &Body) -> Frames {
         frames::frames(&self.imports, body)
+    }
+
+    /// Which registers are live before each instruction of a decoded function of this module.
+    pub fn liveness(&self, body: &Body) -> Liveness {
+        liveness::liveness(&self.imports, &self.lambdas, body)
     }
 }
 

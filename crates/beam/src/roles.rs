@@ -187,6 +187,11 @@ impl<'a> Instr<'a> {
         !(raises || self.op.is_terminal())
     }
 
+    /// Whether it writes its destination where it branches, too (beam.effects/V8).
+    pub(crate) fn sets_always(self, imports: &[Import]) -> bool {
+        self.op == Op::Bif2 && self.second_import(imports).is_some_and(|import| import.sets_always)
+    }
+
     /// The import that is the second operand.
     fn second_import(self, imports: &[Import]) -> Option<&Import> {
         imports.get(usize::try_from(self.args.get(1)?.number()?).ok()?)

@@ -261,7 +261,7 @@ fn calls_that_always_raise() {
 fn labels_belong_to_functions() {
     refused(&[(Op::Jump, &[F(8)])], "label 8");
     refused(&[(Op::Jump, &[F(9)])], "not defined");
-    refused(&[(Op::Jump, &[F(10)])], "no such label");
+    refused(&[(Op::Jump, &[F(200)])], "no such label");
     refused(&[(Op::CallOnly, &[U(1), F(7)])], "not the entry");
     refused(&[(Op::CallOnly, &[U(0), F(8)])], "not the entry");
     refused(&[(Op::Label, &[U(2)]), RETURN], "defined twice");
@@ -270,8 +270,8 @@ fn labels_belong_to_functions() {
 
 #[test]
 fn indexes_are_within_tables() {
-    refused(&[(Op::Move, &[Atom(7), X(0)]), RETURN], "not a term");
-    refused(&[(Op::CallExtOnly, &[U(1), U(3)])], "no such import");
+    refused(&[(Op::Move, &[Atom(8), X(0)]), RETURN], "not a term");
+    refused(&[(Op::CallExtOnly, &[U(1), U(4)])], "no such import");
     refused(&[(Op::CallExtOnly, &[U(0), U(1)])], "another arity");
     refused(&[(Op::BsPutString, &[U(2), U(2)]), RETURN], "no such string");
     refused(&[(Op::MakeFun3, &[U(0), X(0), List(0)]), RETURN], "no such fun");
