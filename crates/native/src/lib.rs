@@ -1,5 +1,22 @@
 //! Machine code: an intermediate form, a back end that makes code of it, and the memory that code stands in.
 //!
 //! It knows words, frames and the processor; what terms, functions and instructions of Erlang are, the crate above knows.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`form`] | the intermediate form, its listing and its rules |
+//! | [`code`], [`compile`](fn@compile) | what a back end is asked for and gives |
+//! | `x64` | the back end for x86-64: the one module that names a processor, and the registers at all borders |
+//! | [`memory`], [`link`] | memory for code; code in memory, and from any address in it to function and instruction |
 
+pub mod code;
+mod compile;
 pub mod form;
+#[cfg(target_os = "linux")]
+pub mod link;
+#[cfg(target_os = "linux")]
+pub mod memory;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+pub mod x64;
+
+pub use compile::{MOST_BLOCKS, MOST_OPERATIONS, MOST_VARIABLES, compile};
