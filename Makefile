@@ -228,11 +228,11 @@ many-cores: build
 
 # Figures 3 and 4 of Hedqvist 1998: without threads, on workers, and with a private thread for each process.
 bench-hedqvist: build
-	@CARGO_TARGET_DIR=$(SINGLE) cargo build --quiet --release --bin myriad --features single
+	@CARGO_TARGET_DIR=$(SINGLE) cargo build --quiet --release --bin myriad --no-default-features --features single
 	@tools/hedqvist
 
 bench-smp-cost: build
-	@CARGO_TARGET_DIR=$(SINGLE) cargo build --quiet --release --bin myriad --features single
+	@CARGO_TARGET_DIR=$(SINGLE) cargo build --quiet --release --bin myriad --no-default-features --features single
 	@cargo xtask bench smp-cost
 
 bench-scheduling: build
@@ -285,7 +285,7 @@ embed:
 single:
 	@tools/setup tests
 	@CARGO_TARGET_DIR=$(SINGLE) cargo test --quiet -p myriad-sync --features single -- --test-threads=1
-	@CARGO_TARGET_DIR=$(SINGLE) cargo build --quiet --profile quick --bin myriad --features single
+	@CARGO_TARGET_DIR=$(SINGLE) cargo build --quiet --profile quick --bin myriad --no-default-features --features single
 	@MYRIAD_EMULATOR=$(SINGLE)/quick/myriad cargo xtask recorded --sequential $(SINGLE_PROGRAMS)
 
 # What ports, files, timers, dirty calls, signals of the system and stopping the world do where one thread does all.

@@ -180,6 +180,11 @@ impl<'a> Instr<'a> {
         hidden.chain(operands(self, Roles::of(self.op).destinations, 1).filter_map(AnyReg::of))
     }
 
+    /// How many X registers stay, if it says so: a collection looks at them.
+    pub fn live(self) -> Option<u16> {
+        live(self)
+    }
+
     /// Whether control may come to the instruction below: not if this one branches away or raises for certain, as a call of
     /// `erlang:error/1` does (beam.effects/V7).
     pub fn goes_on(self, imports: &[Import]) -> bool {

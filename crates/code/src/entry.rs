@@ -6,7 +6,7 @@
 //! E2. A caller reads one of the two words, that of its own tier. While they are set, calls of the two tiers may differ for a moment.
 //! E3. Neither word is ever null: a function without native code has the executor's way into tier 0 for it.
 
-use crate::module::Function;
+use crate::module::{Function, Module};
 use crate::{Executor, Runtime};
 use myriad_process::CodePtr;
 use myriad_sync::atomic::Ordering;
@@ -23,6 +23,11 @@ pub struct Entry {
     pub tier0: CodePtr,
     /// For callers in machine code.
     pub native: NativePtr,
+}
+
+impl<R: Runtime> Module<R> {
+    /// Where the number of [`breakpoints`](Module::breakpoints) is, 32 bits, bytes from the module's start.
+    pub const BREAKPOINTS_OFFSET: usize = std::mem::offset_of!(Module<R>, breakpoints);
 }
 
 static CLASS: LockClass = LockClass::new("function_entry", 705);

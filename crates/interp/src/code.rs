@@ -4,9 +4,13 @@
 //! D1. A block never changes once it is published in [`Function::decoded`], and lives until [`release`].
 //! D2. The line table has an entry wherever line or frame change, in ascending order of offset.
 //! D3. Before anybody can run a block, [`locate`] finds the addresses in it.
+//! D4. A function has its code of tier 0 first; its machine code comes with a block of its own, the companion (`decode/companion.rs`). Who runs
+//!     or returns to the first one goes on there.
 
+use crate::tiers;
+use myriad_code::{Entry, NativePtr};
 use myriad_process::CodePtr;
-use myriad_sync::atomic::{AtomicU64, Ordering};
+use myriad_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use myriad_sync::{LazyLock, LockClass, RwLock};
 use myriad_term::memory;
 use myriad_vm::Vm;
@@ -83,6 +87,18 @@ pub struct Decoded {
     pub places: Box<[Place]>,
     /// Offsets of the continuation records, ascending.
     pub records: Box<[u32]>,
+    /// The block that goes with the function's machine code (D4), or null.
+    companion: AtomicPtr<Decoded>,
+    /// The machine code, if this is a companion.
+    native: Option<NativeCode>,
+}
+
+/// Machine code that goes with a companion.
+pub struct NativeCode {
+    /// Where callers in machine code enter.
+    pub entry: NativePtr,
+    /// Its memory, which is given back when this is dropped.
+    pub memory: Box<dyn Send + Sync>,
 }
 
 // SAFETY: D1.
@@ -91,6 +107,33 @@ unsafe impl Send for Decoded {}
 unsafe impl Sync for Decoded {}
 
 impl Decoded {
+    /// Code in a block: code of so many bytes first, with the entry at an offset.
+    pub(crate) fn new(
+        function: *const Function,
+        block: Block,
+        [code_bytes, entry]: [u32; 2],
+        places: Box<[Place]>,
+        records: Box<[u32]>,
+    ) -> Decoded {
+        let companion = AtomicPtr::new(std::ptr::null_mut());
+        Decoded { function, block, code_bytes, entry, places, records, companion, native: None }
+    }
+
+    /// Where the function begins, in both tiers.
+    pub fn begin(&self) -> Entry {
+        // Acquire: pairs with the exchange in `publish_companion`. SAFETY: it lives as long as this (D4, `release`).
+        let code = unsafe { self.companion.load(Ordering::Acquire).as_ref() }.unwrap_or(self);
+        let native = code.native.as_ref().map_or(tiers::CALL, |native| native.entry);
+        Entry { tier0: CodePtr(code.entry()), native }
+    }
+
+    /// Its block, and that of its companion.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = &Block> {
+        // Acquire, SAFETY: as in `begin`.
+        let companion = unsafe { self.companion.load(Ordering::Acquire).as_ref() };
+        std::iter::once(&self.block).chain(companion.map(|companion| &companion.block))
+    }
+
     /// The first instruction of the function.
     pub fn entry(&self) -> *const u32 {
         // SAFETY: within the block.
@@ -152,6 +195,36 @@ pub fn publish(vm: &'static Vm, function: &'static Function, decoded: Box<Decode
     }
     myriad_vm::code::count_bytes(bytes);
     function.settle_entry(vm.engine());
+}
+
+/// Publishes the machine code of a function, and its companion, which has the addresses of it. `false`: another thread was first, or the function
+/// has been released.
+///
+/// # Safety
+/// The function is not released meanwhile, and the companion leads to machine code that is complete.
+pub unsafe fn publish_companion(
+    vm: &'static Vm,
+    function: &Function,
+    mut companion: Box<Decoded>,
+    native: NativeCode,
+) -> bool {
+    companion.native = Some(native);
+    let Some(code) = decoded(function) else { return false };
+    let start = companion.block.start() as usize;
+    let end = start + companion.block.len();
+    let raw = Box::into_raw(companion);
+    // D3.
+    RANGES.write().insert(start, Range { end, decoded: raw });
+    // AcqRel: pairs with the Acquire in `begin`.
+    if code.companion.compare_exchange(std::ptr::null_mut(), raw, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+        RANGES.write().remove(&start);
+        // SAFETY: as in `publish`.
+        drop(unsafe { Box::from_raw(raw) });
+        return false;
+    }
+    myriad_vm::code::count_bytes((end - start) as i64);
+    function.settle_entry(vm.engine());
+    true
 }
 
 /// What was decoded for a function.
@@ -231,6 +304,13 @@ pub fn release(function: &Function) {
     RELEASES.fetch_add(1, Ordering::AcqRel);
     // SAFETY: published by `publish`; the caller says that no process runs it (`Engine::release`).
     let decoded = unsafe { Box::from_raw(raw) };
-    myriad_vm::code::count_bytes(-(decoded.block.len() as i64));
-    RANGES.write().remove(&(decoded.block.start() as usize));
+    for block in decoded.blocks() {
+        myriad_vm::code::count_bytes(-(block.len() as i64));
+        RANGES.write().remove(&(block.start() as usize));
+    }
+    let companion = decoded.companion.load(Ordering::Relaxed);
+    if !companion.is_null() {
+        // SAFETY: published by `publish_companion`, and nobody runs it either.
+        drop(unsafe { Box::from_raw(companion) });
+    }
 }

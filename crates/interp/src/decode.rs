@@ -18,6 +18,7 @@
 mod basic;
 mod binary;
 mod built_ins;
+pub mod companion;
 mod emit;
 mod fused;
 mod loop_intrinsics;
@@ -27,18 +28,27 @@ mod versions;
 
 use crate::code::{self, Decoded};
 use crate::instr::Op as Tier0;
-use emit::{Emitter, Unfit};
-use myriad_beam::{Arg, Body, Instr, Kind, Op};
+use crate::tiers;
+use emit::Emitter;
+
+pub use basic::is_ordinary_call;
+pub use emit::{Unfit, constant};
+pub use operands::At;
+
+use myriad_beam::{Arg, Body, Kind, Op};
 use myriad_term::am;
 use myriad_vm::Vm;
 use myriad_vm::code::{Function, Module};
-use operands::{Args, At};
+use operands::Args;
 
 /// Decodes a function and publishes the code (unless another thread was first).
 #[cold]
 pub fn decode(vm: &'static Vm, function: &'static Function) {
     let Some(decoded) = translate(vm, function) else { return };
     code::publish(vm, function, Box::new(decoded));
+    if let Some(compiler) = tiers::compiler() {
+        compiler.decoded(vm, function);
+    }
 }
 
 /// The code of a function; `None` for one without a module.
@@ -62,19 +72,17 @@ pub fn translate(vm: &'static Vm, function: &'static Function) -> Option<Decoded
     }
 }
 
-fn translate_body(
-    vm: &'static Vm,
-    module: &'static Module,
-    function: &'static Function,
-    body: &Body,
-) -> Result<Decoded, Unfit> {
+/// The instructions of a function that do something, and labels that are branched to, with what is known at each.
+///
+/// # Errors
+/// The function is not one of the module's.
+pub fn read<'a>(module: &Module, function: &Function, body: &'a Body) -> Result<Vec<At<'a>>, Unfit> {
     let def = module.beam.functions.get(function.index as usize).ok_or(Unfit)?;
-    let all: Vec<Instr<'_>> = body.iter().collect();
     let frames = module.beam.frames(body);
     let proofs = module.beam.proofs(function.index, body);
-    let mut list = Vec::with_capacity(all.len());
+    let mut list = Vec::with_capacity(body.len());
     let mut line = 0;
-    for (i, instruction) in all.iter().enumerate() {
+    for (i, instruction) in body.iter().enumerate() {
         match instruction.op {
             Op::Line => {
                 // Without a line table the operand means nothing.
@@ -93,6 +101,7 @@ fn translate_body(
             _ => {}
         }
         list.push(At {
+            index: i,
             op: instruction.op,
             args: instruction.args,
             line,
@@ -102,6 +111,18 @@ fn translate_body(
             adopts: proofs.must_adopt(i),
         });
     }
+    Ok(list)
+}
+
+fn translate_body(
+    vm: &'static Vm,
+    module: &'static Module,
+    function: &'static Function,
+    body: &Body,
+) -> Result<Decoded, Unfit> {
+    let def = module.beam.functions.get(function.index as usize).ok_or(Unfit)?;
+    let proofs = module.beam.proofs(function.index, body);
+    let list = read(module, function, body)?;
     let mut emitter = Emitter::new(vm, module, function, def.info);
     let mut rest = &list[..];
     while let Some((at, after)) = rest.split_first() {
@@ -110,7 +131,7 @@ fn translate_body(
             emitter.define(label);
             if let Some(head) = module.beam.loop_head(label) {
                 emitter.place(at.line, at.frame);
-                basic::loop_head(&mut emitter, head, most_heap(&all)?);
+                basic::loop_head(&mut emitter, head, most_heap(body)?);
                 emitter.define_behind(label);
             }
             if label == def.entry {
@@ -142,9 +163,9 @@ fn translate_body(
 }
 
 /// The most words of heap that an instruction promises to those after it.
-fn most_heap(all: &[Instr<'_>]) -> Result<u32, Unfit> {
+fn most_heap(body: &Body) -> Result<u32, Unfit> {
     let mut most = 0;
-    for instruction in all {
+    for instruction in body.iter() {
         for (i, kind) in instruction.op.kinds().iter().enumerate() {
             if *kind == Kind::Heap {
                 most = most.max(Args(instruction.args).heap(i)?);

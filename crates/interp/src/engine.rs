@@ -78,10 +78,11 @@ impl Executor<myriad_vm::Vm> for Interpreter {
     }
 
     fn code_ranges(&self, function: &Function, ranges: &mut Vec<Range<usize>>) {
-        if let Some(decoded) = code::decoded(function) {
-            let start = decoded.block.start() as usize;
-            ranges.push(start..start + decoded.block.len());
-        }
+        let blocks = code::decoded(function).into_iter().flat_map(|code| code.blocks());
+        ranges.extend(blocks.map(|block| {
+            let start = block.start() as usize;
+            start..start + block.len()
+        }));
     }
 
     fn release(&self, function: &Function) {

@@ -155,7 +155,7 @@ macro_rules! for_each_instruction {
             Failed "-" errors::unreachable_code
             ReturnRecord "n*" errors::unreachable_code
             EnterNative "-w" tiers::enter
-            ResumeNative "nw" tiers::resume
+            ResumeNative "-w" tiers::resume
             FailLoading "-" errors::not_decodable
             CallBif "nwf" bifs::call
             CallBifLast "nwuf" bifs::call_last

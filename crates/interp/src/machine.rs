@@ -47,8 +47,6 @@ pub struct Machine<'a, 'b> {
     pub native_stack: *mut u8,
     /// Where machine code goes on in tier 0, for [`Ways::descend`].
     pub way_down: *const u32,
-    /// Which of two ways led from a visit to its point: 0, or 1 for the branch.
-    pub branched: u32,
     /// What machine code jumps to.
     pub ways: Ways,
     /// Float registers.

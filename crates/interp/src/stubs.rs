@@ -109,5 +109,5 @@ pub fn entry_behind(function: &Function) -> Entry {
     if function.bif().is_some() {
         return entry(Op::BuiltInEntry);
     }
-    decoded(function).map_or(entry(Op::Undecoded), |d| Entry { tier0: CodePtr(d.entry()), native: tiers::CALL })
+    decoded(function).map_or(entry(Op::Undecoded), |code| code.begin())
 }

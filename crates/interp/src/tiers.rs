@@ -13,8 +13,8 @@
 //! | where | registers |
 //! | --- | --- |
 //! | a function's entry | `rdi` the stack pointer, `rsi` `rdx` `rcx` `r8` `r9` X0 to X4, all others of its arguments in the block |
-//! | behind a call or a visit, at a handler | `rax` the stack pointer, `rcx` X0; X0 is in the block, too, if tier 0 came there |
-//! | a return | `rax` the stack pointer without the record's address, `rcx` X0, `rdx` the record |
+//! | behind a call or a visit, at a handler | `rax` the stack pointer, `rdx` X0; X0 is in the block, too, if tier 0 came there |
+//! | a return | `rax` the stack pointer without the record's address, `rdx` X0, `rcx` the record |
 //! | a visit | `rdi` the stack pointer, `rsi` the instruction of tier 0 that goes on |
 //!
 //! Who calls a function in machine code has counted the reduction, stored the function as the machine's callee, and pushed the return point.
@@ -22,6 +22,64 @@
 use crate::machine::Machine;
 use myriad_code::NativePtr;
 use myriad_process::CodePtr;
+use myriad_sync::OnceLock;
+use myriad_vm::Vm;
+use myriad_vm::code::Function;
+use std::mem::offset_of;
+
+/// Where things are in the register block, bytes from its start.
+pub struct Registers {
+    /// Reductions left, 32 bits.
+    pub reductions: usize,
+    /// The function called last.
+    pub callee: usize,
+    /// The heap's top.
+    pub heap_top: usize,
+    /// See [`Ways::visit`].
+    pub visit: usize,
+    /// See [`Ways::descend`].
+    pub descend: usize,
+    /// Where [`Ways::descend`] goes on.
+    pub way_down: usize,
+    /// Float registers.
+    pub floats: usize,
+    /// X registers.
+    pub x: usize,
+}
+
+/// The places of this build.
+pub const REGISTERS: Registers = {
+    type M = Machine<'static, 'static>;
+    let ways = offset_of!(M, ways);
+    Registers {
+        reductions: offset_of!(M, reds),
+        callee: offset_of!(M, callee),
+        heap_top: offset_of!(M, htop),
+        visit: ways + offset_of!(Ways, visit),
+        descend: ways + offset_of!(Ways, descend),
+        way_down: offset_of!(M, way_down),
+        floats: offset_of!(M, floats),
+        x: M::X_OFFSET,
+    }
+};
+
+/// Whoever makes machine code.
+pub trait Compiler: Send + Sync {
+    /// A function has been decoded, and is about to run.
+    fn decoded(&self, vm: &'static Vm, function: &'static Function);
+}
+
+static COMPILER: OnceLock<Box<dyn Compiler>> = OnceLock::new();
+
+/// From now on this one makes machine code, unless another does already.
+pub fn install(compiler: Box<dyn Compiler>) {
+    COMPILER.get_or_init(|| compiler);
+}
+
+/// The one that does.
+pub(crate) fn compiler() -> Option<&'static dyn Compiler> {
+    COMPILER.get().map(|compiler| &**compiler)
+}
 
 /// Bytes at `rsp` that machine code may use between calls.
 pub const SPILL_BYTES: usize = 4096;
@@ -44,16 +102,13 @@ pub unsafe fn enter(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     unsafe { ways::enter_function(m, crate::machine::wide(pc.add(1)) as *const u8).0 }
 }
 
-/// Runs machine code from a point behind an entry, at the address in the operand. The high half tells it which of two ways has led there.
+/// Runs machine code from a point behind an entry, at the address in the operand.
 ///
 /// # Safety
 /// As for [`enter`].
 pub unsafe fn resume(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: as above.
-    unsafe {
-        m.branched = crate::machine::high(pc);
-        ways::enter_point(m, crate::machine::wide(pc.add(1)) as *const u8).0
-    }
+    unsafe { ways::enter_point(m, crate::machine::wide(pc.add(1)) as *const u8).0 }
 }
 
 /// Where machine code enters a function that has none: it leaves for the function's entry in tier 0.
@@ -127,7 +182,7 @@ mod ways {
         naked_asm!(
             begin!(),
             "mov rax, [r11 + {heap_stop}]",
-            "mov rcx, [r15 + {x}]",
+            "mov rdx, [r15 + {x}]",
             "jmp r10",
             frame = const FRAME, native_stack = const NATIVE_STACK, heap = const HEAP, heap_top = const HEAP_TOP, htop = const HTOP,
             heap_stop = const HEAP_STOP, x = const X,
@@ -155,9 +210,9 @@ mod ways {
     #[unsafe(naked)]
     pub(super) unsafe extern "sysv64" fn return_down() {
         naked_asm!(
-            "mov [r15 + {x}], rcx",
+            "mov [r15 + {x}], rdx",
             "mov rdi, rax",
-            "lea rax, [rdx + {record}]",
+            "lea rax, [rcx + {record}]",
             leave!(),
             frame = const FRAME, native_stack = const NATIVE_STACK, heap = const HEAP, heap_top = const HEAP_TOP, htop = const HTOP,
             heap_stop = const HEAP_STOP, x = const X, record = const RECORD,

@@ -44,6 +44,13 @@ pub fn bare(config: Config, release: Release) -> &'static Vm {
         Box::<myriad_io::Io>::default(),
         Box::<crate::task::Tasks>::default(),
     ];
+    #[cfg(feature = "native")]
+    if config.native {
+        // Without memory for code the VM does without.
+        if let Ok(compiler) = myriad_jit::Jit::new(myriad_native::memory::Mode::Double) {
+            myriad_interp::tiers::install(Box::new(compiler));
+        }
+    }
     let engine = Box::new(myriad_interp::Interpreter);
     let tracer = Box::new(Tracing::new(myriad_ets::compile_for_tracing));
     let parts = Parts { engine, subsystems, tracer, observer: Box::new(Dumps) };

@@ -173,6 +173,7 @@ static FLAGS: &[Flag] = &[
     // Myriad's own.
     flag("JMintrinsics", Value::Required, |p, v| truth(&mut p.config.intrinsics, v, "bad +JMintrinsics flag")),
     flag("JMcache", Value::Required, |p, v| truth(&mut p.config.tuning.caches, v, "bad +JMcache flag")),
+    flag("Jnative", Value::Required, |p, v| truth(&mut p.config.native, v, "bad +Jnative flag")),
     flag("JMyields", Value::Required, |p, v| {
         p.config.yields = v.parse().ok();
         number(v, 0, u64::MAX, "bad +JMyields seed")
@@ -434,6 +435,7 @@ fn defaults() -> Config {
         flags: EmulatorFlags::default(),
         backtrace_depth: 8,
         intrinsics: true,
+        native: false,
         tuning: Default::default(),
         yields: None,
         migrates: None,

@@ -49,6 +49,7 @@ pub mod growing;
 pub mod hash;
 pub mod id;
 mod identity;
+pub mod layout;
 pub mod magic;
 pub mod map;
 pub mod memory;

@@ -48,24 +48,24 @@ pub enum Tag {
     Free,
 }
 
-const TAG_MASK: u64 = 0b111;
-const BOXED: u64 = 0b001;
-const LIST: u64 = 0b010;
+pub(crate) const TAG_MASK: u64 = 0b111;
+pub(crate) const BOXED: u64 = 0b001;
+pub(crate) const LIST: u64 = 0b010;
 const IMMEDIATE: u64 = 0b101;
 const HEADER: u64 = 0b110;
 
 /// Immediates keep their sub-tag in bits 3 to 7 and 56 bits of data above.
-const SUB_MASK: u64 = 0xff;
+pub(crate) const SUB_MASK: u64 = 0xff;
 const DATA_SHIFT: u32 = 8;
-const ATOM: u64 = IMMEDIATE;
-const PID: u64 = IMMEDIATE | 1 << 3;
+pub(crate) const ATOM: u64 = IMMEDIATE;
+pub(crate) const PID: u64 = IMMEDIATE | 1 << 3;
 const PORT: u64 = IMMEDIATE | 2 << 3;
 const NIL: u64 = IMMEDIATE | 3 << 3;
 const MARKER: u64 = IMMEDIATE | 4 << 3;
 const CATCH: u64 = IMMEDIATE | 5 << 3;
 
 /// Exponent-carrying low bits after rotation: 0.0 rotated has tag 000, so zeros (and far exponents) are boxed.
-const FLOAT_ROTATE: u32 = 4;
+pub(crate) const FLOAT_ROTATE: u32 = 4;
 
 impl<'h> TermRef<'h> {
     /// The empty list.

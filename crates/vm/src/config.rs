@@ -52,6 +52,8 @@ pub struct Config {
     pub backtrace_depth: usize,
     /// `+JMintrinsics`: do intrinsics run ([`crate::intrinsic`])?
     pub intrinsics: bool,
+    /// `+Jnative`: are functions compiled?
+    pub native: bool,
     /// `+JMyields`: slices are of lengths drawn by this seed ([`myriad_sched::pace`]), for tests.
     pub yields: Option<u64>,
     /// `+JMmigrate`: processes move to private threads and back as this seed draws, for tests.
@@ -95,6 +97,7 @@ impl Default for Config {
             flags: EmulatorFlags::default(),
             backtrace_depth: 8,
             intrinsics: true,
+            native: false,
             yields: None,
             migrates: None,
         }

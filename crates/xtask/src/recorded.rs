@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The words that the command takes.
-pub const TAKES: &str = "[--vm ERL] [-j N] [--json FILE] [--timeout S] [--lines N] [--schedulers N] [--yields SEED] [--migrate SEED] [--record | --sequential] [PATTERN...]
+pub const TAKES: &str = "[--vm ERL] [-j N] [--json FILE] [--timeout S] [--lines N] [--schedulers N] [--yields SEED] [--migrate SEED] [--native] [--record | --sequential] [PATTERN...]
   PATTERN       a part of AREA/NAME; all programs without one
   --vm ERL      the VM that runs them (bin/erl)
   -j N          so many at a time (as many as the machine has cores)
@@ -28,6 +28,7 @@ pub const TAKES: &str = "[--vm ERL] [-j N] [--json FILE] [--timeout S] [--lines 
   --schedulers N  on N schedulers, all online: not the programs that ask for several, or show what follows from their number
   --yields SEED   slices are of lengths drawn by the seed
   --migrate SEED  processes move to private threads and back, as drawn by the seed
+  --native      every function is compiled before it first runs
   --record      write tests/expected from the installed OTP instead
   --sequential  the VM is the sequential one (make single): not the programs that ask for several schedulers
 
@@ -40,7 +41,7 @@ out, tests/counts-schedulers what --schedulers does beside that, tests/on-schedu
 pub fn main(words: &[String]) -> Done {
     let words = Words::parse(
         words,
-        &["--record", "--sequential"],
+        &["--record", "--sequential", "--native"],
         &["--vm", "-j", "--json", "--timeout", "--lines", "--schedulers", "--yields", "--migrate"],
     )?;
     let jobs = words.number("-j")?.unwrap_or_else(parallel::cores);
@@ -73,6 +74,7 @@ pub fn main(words: &[String]) -> Done {
         schedulers.map(|n| format!("+S {n}:{n} +scl false")),
         yields.map(|seed| format!("+JMyields {seed}")),
         migrate.map(|seed| format!("+JMmigrate {seed}")),
+        words.has("--native").then(|| "+Jnative true".to_owned()),
     ];
     let flags = flags.into_iter().flatten().collect::<Vec<_>>().join(" ");
     let world = World { vm, timeout, tests, build, out, flags };

@@ -1,7 +1,7 @@
 //! Moves, calls, tests, lists and tuples.
 
 use super::built_ins::{call_bif, return_to_caller};
-use super::emit::{Emitter, Unfit, short_of};
+use super::emit::{Emitter, Unfit, built_in, short_of};
 use super::fused::{allocate, elements, head_test, is_between, is_integer_between, moves, test_and_put};
 use super::operands::{Args, At, frame_bytes};
 use super::{binary, ops};
@@ -9,7 +9,8 @@ use crate::instr::Op;
 use myriad_beam::{Arg, LoopHead, MIXED, Op as Generic, Reg};
 use myriad_heap::RESERVED;
 use myriad_term::boxed::Header;
-use myriad_term::{Kind, Term, am};
+use myriad_term::{Export, Kind, Mfa, Term, am};
+use myriad_vm::Vm;
 use myriad_vm::bif::BifDef;
 use myriad_vm::code::Module;
 
@@ -490,29 +491,38 @@ fn special(e: &mut Emitter, [body, tail]: [Op; 2], last: Option<u32>) {
     }
 }
 
+/// The instructions that stand for calls of a function, in a body and at the end.
+fn instruction_for(name: Mfa) -> Option<[Op; 2]> {
+    if name.module != am::erlang {
+        return None;
+    }
+    match (name.function, name.arity) {
+        (am::apply, 2) => Some([Op::ApplyFunList, Op::ApplyFunListLast]),
+        (am::apply, 3) => Some([Op::ApplyList, Op::ApplyListLast]),
+        (am::yield_, 0) => Some([Op::YieldCall, Op::YieldLast]),
+        (am::hibernate, 3) => Some([Op::Hibernate, Op::Hibernate]),
+        _ => None,
+    }
+}
+
+/// Do calls of an export enter the function that it leads to, as opposed to running an instruction or a built-in?
+pub fn is_ordinary_call(vm: &Vm, export: &Export) -> bool {
+    instruction_for(export.mfa).is_none() && built_in(vm, export).is_none()
+}
+
 fn external(e: &mut Emitter, args: &Args<'_>, last: Option<u32>) -> Result<(), Unfit> {
     let export = e.import(args.number(1)?.into())?;
     let name = export.mfa;
-    if name.module == am::erlang {
-        match (name.function, name.arity) {
-            (am::apply, 2) => {
-                special(e, [Op::ApplyFunList, Op::ApplyFunListLast], last);
-                return Ok(());
-            }
-            (am::apply, 3) => {
-                special(e, [Op::ApplyList, Op::ApplyListLast], last);
-                return Ok(());
-            }
-            (am::yield_, 0) => {
-                special(e, [Op::YieldCall, Op::YieldLast], last);
-                return Ok(());
-            }
-            (am::hibernate, 3) => {
-                e.op(Op::Hibernate, 0);
-                return Ok(());
-            }
-            _ => {}
+    match instruction_for(name) {
+        Some([Op::Hibernate, _]) => {
+            e.op(Op::Hibernate, 0);
+            return Ok(());
         }
+        Some(instructions) => {
+            special(e, instructions, last);
+            return Ok(());
+        }
+        None => {}
     }
     if let Some(def) = e.bif(export) {
         call_bif(e, def, u32::from(name.arity), last);

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 /// The function goes beyond a limit of this VM's instruction formats.
 #[derive(Debug)]
-pub(crate) struct Unfit;
+pub struct Unfit;
 
 /// The X register that constants go through where an instruction wants a register.
 const SCRATCH: u16 = 1023;
@@ -27,8 +27,15 @@ struct Return {
 }
 
 /// A continuation record that has been announced ([`Emitter::announce`]).
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Point(usize);
+
+impl Point {
+    /// Its number among those of the function.
+    pub(crate) fn index(self) -> usize {
+        self.0
+    }
+}
 
 /// Words of a continuation record.
 const RECORD_WORDS: usize = size_of::<Continuation>() / 4;
@@ -211,9 +218,30 @@ impl Emitter {
 
     /// A handler's record: its code goes to `label`, its marker is in Y register `slot`.
     pub(crate) fn handler(&mut self, label: u32, slot: u32) {
+        let point = self.handler_of(label, slot);
+        self.lead_to(point);
+    }
+
+    /// The same record, which no operand leads to.
+    pub(crate) fn handler_of(&mut self, label: u32, slot: u32) -> Point {
         let point = self.announce(self.line, slot);
         self.handlers.push((point, label));
-        self.lead_to(point);
+        point
+    }
+
+    /// Words so far.
+    pub(crate) fn words(&self) -> usize {
+        self.code.len()
+    }
+
+    /// Records so far.
+    pub(crate) fn records(&self) -> usize {
+        self.returns.len()
+    }
+
+    /// The record announced last.
+    pub(crate) fn last_record(&self) -> Point {
+        Point(self.returns.len() - 1)
     }
 
     /// The operand of a register.
@@ -266,22 +294,8 @@ impl Emitter {
     }
 
     /// The term of a constant argument.
-    pub(crate) fn constant(&mut self, arg: &Arg) -> Result<Term, Unfit> {
-        match arg {
-            Arg::Nil => Ok(Term::NIL),
-            Arg::Atom(index) => self.module.atoms.get(*index as usize).copied().ok_or(Unfit),
-            Arg::Lit(index) => self.module.literals.get(*index as usize).copied().ok_or(Unfit),
-            Arg::I(value) => {
-                Ok(Term::try_small(*value)
-                    .unwrap_or_else(|| self.module.integer(*value < 0, vec![value.unsigned_abs()])))
-            }
-            Arg::U(value) => i64::try_from(*value).ok().and_then(Term::try_small).ok_or(Unfit),
-            Arg::BigInt(bytes) => {
-                let (negative, limbs) = magnitude(bytes);
-                Ok(self.module.integer(negative, limbs))
-            }
-            _ => Err(Unfit),
-        }
+    pub(crate) fn constant(&self, arg: &Arg) -> Result<Term, Unfit> {
+        constant(self.module, arg)
     }
 
     /// The constant, if its word is a sign-extended 32-bit number.
@@ -301,7 +315,7 @@ impl Emitter {
 
     /// The built-in of an import, unless it is a NIF (which may come and go).
     pub(crate) fn bif(&self, export: &Export) -> Option<&'static BifDef> {
-        self.vm.bifs.bif(export.mfa).filter(|def| !def.kind.is_nif())
+        built_in(self.vm, export)
     }
 
     /// The function that a local call enters.
@@ -320,7 +334,12 @@ impl Emitter {
     // ---- the end
 
     /// Puts all together.
-    pub(crate) fn finish(mut self) -> Result<Decoded, Unfit> {
+    pub(crate) fn finish(self) -> Result<Decoded, Unfit> {
+        Ok(self.finish_with_places()?.0)
+    }
+
+    /// The same, with the first word of each record.
+    pub(crate) fn finish_with_places(mut self) -> Result<(Decoded, Vec<usize>), Unfit> {
         if self.uses_scratch && self.uses_last_x {
             return Err(Unfit);
         }
@@ -376,14 +395,36 @@ impl Emitter {
         }
         let mut records: Box<[u32]> = self.returns.iter().map(|record| 4 * record.at as u32).collect();
         records.sort_unstable();
-        Ok(Decoded {
-            function: self.function,
-            block,
-            code_bytes: code_bytes as u32,
-            entry: self.entry,
-            places: self.places.into_boxed_slice(),
-            records,
-        })
+        let places = self.returns.iter().map(|record| record.at).collect();
+        let bounds = [code_bytes as u32, self.entry];
+        let decoded = Decoded::new(self.function, block, bounds, self.places.into_boxed_slice(), records);
+        Ok((decoded, places))
+    }
+}
+
+/// The built-in that calls of an export run, whatever module is loaded.
+pub(crate) fn built_in(vm: &Vm, export: &Export) -> Option<&'static BifDef> {
+    vm.bifs.bif(export.mfa).filter(|def| !def.kind.is_nif())
+}
+
+/// The term of a constant argument of an instruction of a module.
+///
+/// # Errors
+/// It is none, or not within the module's tables.
+pub fn constant(module: &Module, arg: &Arg) -> Result<Term, Unfit> {
+    match arg {
+        Arg::Nil => Ok(Term::NIL),
+        Arg::Atom(index) => module.atoms.get(*index as usize).copied().ok_or(Unfit),
+        Arg::Lit(index) => module.literals.get(*index as usize).copied().ok_or(Unfit),
+        Arg::I(value) => {
+            Ok(Term::try_small(*value).unwrap_or_else(|| module.integer(*value < 0, vec![value.unsigned_abs()])))
+        }
+        Arg::U(value) => i64::try_from(*value).ok().and_then(Term::try_small).ok_or(Unfit),
+        Arg::BigInt(bytes) => {
+            let (negative, limbs) = magnitude(bytes);
+            Ok(module.integer(negative, limbs))
+        }
+        _ => Err(Unfit),
     }
 }
 

@@ -5,17 +5,33 @@ use myriad_beam::{Arg, Op};
 
 /// A generic instruction, with what is known at it.
 #[derive(Clone, Copy)]
-pub(crate) struct At<'a> {
-    pub(crate) op: Op,
-    pub(crate) args: &'a [Arg],
-    pub(crate) line: u32,
-    pub(crate) frame: u32,
+pub struct At<'a> {
+    /// Its index in the function's body.
+    pub index: usize,
+    /// What it is.
+    pub op: Op,
+    /// Its operands.
+    pub args: &'a [Arg],
+    /// Index into the module's line table, 0 = unknown.
+    pub line: u32,
+    /// Y registers before it, or [`myriad_beam::MIXED`].
+    pub frame: u32,
     /// Its operand may not be what it is for: a checked form is wanted.
-    pub(crate) checked: bool,
+    pub checked: bool,
     /// It must not run.
-    pub(crate) refused: bool,
+    pub refused: bool,
     /// The message that is looked at must be adopted first.
-    pub(crate) adopts: bool,
+    pub adopts: bool,
+}
+
+impl At<'_> {
+    /// Words of the heap need in an operand.
+    ///
+    /// # Errors
+    /// It is none, or too large.
+    pub fn heap(&self, operand: usize) -> Result<u32, Unfit> {
+        Args(self.args).heap(operand)
+    }
 }
 
 /// The arguments of an instruction.

@@ -1,0 +1,147 @@
+//! A function from its instructions to published machine code.
+
+use crate::live::Live;
+use crate::translate::{Declined, Name, Translated, translate};
+use myriad_code::NativePtr;
+use myriad_interp::code::{NativeCode, publish_companion};
+use myriad_interp::decode::companion::{Companion, Draft, Handler, Visit};
+use myriad_interp::decode::{At, read};
+use myriad_native::code::{Options, Refused};
+use myriad_native::form::{Point, Symbol};
+use myriad_native::link::{CodeSpace, Linked};
+use myriad_native::memory::NoMemory;
+use myriad_sync::Arc;
+use myriad_vm::Vm;
+use myriad_vm::code::Function;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt::{self, Display, Formatter};
+
+/// Why a function stays in tier 0.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Why {
+    /// Its instructions are not of a kind that is compiled.
+    Declined(Declined),
+    /// There is no code for its form.
+    Refused(Refused),
+    /// There is no memory for its code.
+    Memory(NoMemory),
+    /// It has code already, or is gone.
+    Late,
+}
+
+impl Display for Why {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Why::Declined(why) => write!(f, "{why:?}"),
+            Why::Refused(why) => write!(f, "{why}"),
+            Why::Memory(why) => write!(f, "{why}"),
+            Why::Late => f.write_str("there is code already"),
+        }
+    }
+}
+
+/// The machine code of a function, whose memory is given back when this is dropped.
+struct Held {
+    space: Arc<CodeSpace>,
+    linked: Option<Linked>,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some(linked) = self.linked.take() {
+            // SAFETY: it is dropped with the companion, when no process runs it (interp/D4), or before anybody has seen it.
+            unsafe { self.space.free(linked) };
+        }
+    }
+}
+
+/// The instructions of the companion, by what names them.
+#[derive(Default)]
+struct Emitted {
+    visits: HashMap<Name, Visit>,
+    markers: HashMap<Name, Handler>,
+}
+
+/// Compiles a function, and lets it run in machine code from its next call on.
+///
+/// # Safety
+/// The function's module is not released meanwhile.
+///
+/// # Errors
+/// Why it stays in tier 0.
+pub unsafe fn compile(vm: &'static Vm, function: &'static Function, space: &Arc<CodeSpace>) -> Result<(), Why> {
+    let declined = Why::Declined;
+    let module = function.module().ok_or(declined(Declined::Unfit))?;
+    if module.runs_intrinsics
+        && (vm.bifs.native_intrinsic(function.mfa).is_some() || vm.bifs.loop_intrinsic(function.mfa).is_some())
+    {
+        return Err(declined(Declined::Intrinsic));
+    }
+    let def = module.beam.functions.get(function.index as usize).ok_or(declined(Declined::Unfit))?;
+    let body = module.beam.decode_function(function.index).map_err(|_| declined(Declined::Unfit))?;
+    let list = read(module, function, &body).map_err(|_| declined(Declined::Unfit))?;
+    let live = Live::new(module, &body).ok_or(declined(Declined::TooLong))?;
+    let translated = translate(vm, module, function, &list, &live).map_err(declined)?;
+    let (draft, emitted) = companion(vm, function, def.info, &list, &translated).ok_or(declined(Declined::Unfit))?;
+    let code = myriad_native::compile(&translated.form, &Options::default()).map_err(Why::Refused)?;
+    let resolve = |symbol: Symbol| value(&draft, &emitted, translated.names[symbol.0 as usize]);
+    let linked = space.link(&code, std::ptr::from_ref(function) as u64, resolve).map_err(Why::Memory)?;
+    let points: HashMap<u32, usize> = linked.points.iter().map(|(point, at)| (point.0, *at)).collect();
+    let entry = NativePtr(linked.entry as *const u8);
+    let mut draft = draft;
+    let nowhere = NativePtr(std::ptr::null());
+    draft.complete(entry, |point| points.get(&point).map_or(nowhere, |at| NativePtr(*at as *const u8)));
+    let memory = Box::new(Held { space: space.clone(), linked: Some(linked) });
+    // SAFETY: the caller's promise; the machine code is complete, and the companion has its addresses.
+    let published = unsafe { publish_companion(vm, function, draft.decoded, NativeCode { entry, memory }) };
+    published.then_some(()).ok_or(Why::Late)
+}
+
+/// The companion of a form.
+fn companion(
+    vm: &'static Vm,
+    function: &'static Function,
+    info: u32,
+    list: &[At<'_>],
+    translated: &Translated,
+) -> Option<(Draft, Emitted)> {
+    let mut made = Companion::new(vm, function.module()?, function, info);
+    let mut emitted = Emitted::default();
+    for name in &translated.names {
+        match *name {
+            Name::Visit(index) | Name::Record(index) => {
+                if let Entry::Vacant(place) = emitted.visits.entry(Name::Visit(index)) {
+                    let point = translated.returning.contains(&index).then_some(index as u32);
+                    let rest = list.get(index..index + translated.length(index))?;
+                    place.insert(made.visit(rest, point).ok()?);
+                }
+            }
+            Name::Adoption(index) => {
+                let visit = made.adopt(list.get(index)?, (list.len() + index) as u32);
+                emitted.visits.insert(*name, visit);
+            }
+            Name::Marker { .. } => {}
+        }
+    }
+    for (label, Point(point)) in &translated.labels {
+        made.label(*label, *point);
+    }
+    for name in &translated.names {
+        if let Name::Marker { label, slot, line } = *name {
+            emitted.markers.insert(*name, made.handler(label, slot, line));
+        }
+    }
+    Some((made.finish().ok()?, emitted))
+}
+
+/// The word that a name stands for.
+fn value(draft: &Draft, emitted: &Emitted, name: Name) -> u64 {
+    let visit = |index| emitted.visits.get(&Name::Visit(index));
+    match name {
+        Name::Visit(index) => visit(index).map_or(0, |visit| draft.instruction(*visit)),
+        Name::Adoption(_) => emitted.visits.get(&name).map_or(0, |visit| draft.instruction(*visit)),
+        Name::Record(index) => visit(index).and_then(|visit| draft.record(*visit)).unwrap_or(0),
+        Name::Marker { .. } => emitted.markers.get(&name).map_or(0, |handler| draft.marker(*handler)),
+    }
+}

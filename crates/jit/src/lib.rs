@@ -1,0 +1,18 @@
+//! Machine code for Erlang functions (tier 1).
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `jit.rs` | when functions are compiled |
+//! | `compile.rs` | a function from its instructions to published machine code |
+//! | `translate.rs` | from generic instructions to a form ([`myriad_native::form`]), with `translate/` by kinds of instructions |
+//! | `builder.rs` | a form while it is made |
+//! | `live.rs` | which registers are live where |
+
+mod builder;
+mod compile;
+mod jit;
+mod live;
+mod translate;
+
+pub use compile::Why;
+pub use jit::Jit;

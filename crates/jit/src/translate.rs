@@ -1,0 +1,536 @@
+//! From the generic instructions of a function to its form.
+//!
+//! X and float registers are variables of the form; Y registers are in their frame, read and written there. Code that is common is
+//! made here (`calls`, `tests`, `data`, `numbers`); all else, and whatever a fast path does not do, is a *visit*: the registers that the instruction wants go to
+//! the register block, tier 0 runs it from the companion, and machine code goes on behind it with the registers that are live there.
+//!
+//! J1. At a visit the block holds each X register below the instruction's `Live` and each that it reads: a collection looks at all of the former.
+//! J2. Where machine code goes on behind a call or a visit, or at a label from tier 0, nothing is in variables but what is loaded there: all that is live.
+
+mod calls;
+mod data;
+mod numbers;
+mod tests;
+
+use crate::builder::{Builder, block_word, word_at};
+use crate::live::{Live, branches};
+use myriad_beam::{Arg, MIXED, Op, Reg};
+use myriad_interp::decode::{At, constant};
+use myriad_interp::tiers::REGISTERS;
+use myriad_native::form::{
+    ARGUMENTS, Binary, BlockId, Condition, End, Form, Op as FormOp, Place, Point, Region, Symbol, Type, Value,
+    Variable, Width,
+};
+use myriad_term::{Term, layout};
+use myriad_vm::Vm;
+use myriad_vm::code::{Function, Module};
+use std::collections::{HashMap, HashSet};
+
+/// Why a function stays in tier 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Declined {
+    /// It is longer than this many instructions.
+    TooLong,
+    /// It uses more X registers than have variables.
+    TooManyRegisters,
+    /// An operand is not as expected, or beyond a limit of tier 0.
+    Unfit,
+    /// Its frame has a size that depends on the way.
+    MixedFrame,
+    /// It branches back by itself.
+    Loops,
+    /// The VM has a way of its own to run it.
+    Intrinsic,
+}
+
+/// Instructions of a function, at most.
+const MAX_INSTRUCTIONS: usize = 20_000;
+/// X registers that have variables.
+const MAX_X: usize = 256;
+
+/// What a symbol of the form stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Name {
+    /// The instruction of the companion for that of this number.
+    Visit(usize),
+    /// Where the message that is looked at is adopted before an instruction.
+    Adoption(usize),
+    /// The record of the call at an instruction.
+    Record(usize),
+    /// The marker that stands in a frame for the handler at a label.
+    Marker { label: u32, slot: u32, line: u32 },
+}
+
+/// A function's form, and what its companion has to hold.
+pub(crate) struct Translated {
+    /// The form.
+    pub(crate) form: Form,
+    /// What its symbols stand for, by number.
+    pub(crate) names: Vec<Name>,
+    /// Where tier 0 enters at labels: the points.
+    pub(crate) labels: Vec<(u32, Point)>,
+    /// Calls of funs that drop the frame and return behind, which are one instruction of tier 0.
+    pub(crate) tails: HashSet<usize>,
+    /// Instructions behind which machine code goes on.
+    pub(crate) returning: HashSet<usize>,
+}
+
+impl Translated {
+    /// How many instructions tier 0 makes one of, from this one on.
+    pub(crate) fn length(&self, index: usize) -> usize {
+        if self.tails.contains(&index) { 3 } else { 1 }
+    }
+}
+
+/// An instruction that is beyond what is expected of it.
+pub(crate) struct Unfit;
+
+/// A function on its way.
+pub(crate) struct Translator<'a> {
+    b: Builder,
+    vm: &'static Vm,
+    module: &'static Module,
+    function: &'static Function,
+    list: &'a [At<'a>],
+    live: &'a Live<'a>,
+    sp: Variable,
+    x: Vec<Option<Variable>>,
+    floats: Vec<Option<Variable>>,
+    labels: HashMap<u32, BlockId>,
+    /// Labels that visited instructions branch to.
+    entered: Vec<u32>,
+    tails: HashSet<usize>,
+    returning: HashSet<usize>,
+    names: Vec<Name>,
+    numbers: HashMap<Name, Symbol>,
+    /// Where the function itself begins, behind its entry.
+    body: BlockId,
+    /// The labels of the entry and of the clause failure.
+    entry: u32,
+    info: u32,
+    /// The instruction at hand.
+    index: usize,
+}
+
+/// Makes the form of a function.
+pub(crate) fn translate(
+    vm: &'static Vm,
+    module: &'static Module,
+    function: &'static Function,
+    list: &[At<'_>],
+    live: &Live<'_>,
+) -> Result<Translated, Declined> {
+    if list.len() > MAX_INSTRUCTIONS {
+        return Err(Declined::TooLong);
+    }
+    let def = module.beam.functions.get(function.index as usize).ok_or(Declined::Unfit)?;
+    let arity = usize::from(function.mfa.arity);
+    let mut b = Builder::new(ARGUMENTS);
+    let (sp, body) = (b.variable(Type::Word), b.block());
+    let mut t = Translator {
+        b,
+        vm,
+        module,
+        function,
+        list,
+        live,
+        sp,
+        x: vec![None; MAX_X],
+        floats: vec![None; 64],
+        labels: HashMap::new(),
+        entered: Vec::new(),
+        tails: HashSet::new(),
+        returning: HashSet::new(),
+        names: Vec::new(),
+        numbers: HashMap::new(),
+        body,
+        entry: def.entry,
+        info: def.info,
+        index: 0,
+    };
+    t.enter(arity).map_err(|Unfit| Declined::Unfit)?;
+    for index in 0..list.len() {
+        t.index = index;
+        t.instruction(index)?;
+    }
+    if t.b.is_open() {
+        return Err(Declined::Unfit);
+    }
+    t.ways_in()
+}
+
+impl<'a> Translator<'a> {
+    /// The entry: arguments go to their variables.
+    fn enter(&mut self, arity: usize) -> Result<(), Unfit> {
+        let sp = self.b.parameter(0);
+        self.b.set(self.sp, sp);
+        for i in 0..arity {
+            let value = if i < ARGUMENTS { self.b.parameter(1 + i) } else { self.load_x(i) };
+            self.set_x(i as u16, value)?;
+        }
+        self.b.jump(self.body);
+        Ok(())
+    }
+
+    /// The blocks through which tier 0 enters at labels.
+    fn ways_in(mut self) -> Result<Translated, Declined> {
+        let mut entered = std::mem::take(&mut self.entered);
+        entered.sort_unstable();
+        entered.dedup();
+        let mut labels = Vec::with_capacity(entered.len());
+        let places: HashMap<u64, usize> =
+            self.list.iter().filter_map(|at| Some((label_number(at)?, at.index))).collect();
+        for (number, label) in entered.into_iter().enumerate() {
+            let at = *places.get(&u64::from(label)).ok_or(Declined::Unfit)?;
+            let point = Point((2 * self.list.len() + number) as u32);
+            let (way, to) = (self.b.block(), self.label(label));
+            let (sp, x0) = self.b.enter_at(point, way);
+            self.b.begin(way);
+            self.load_live(at, sp, x0).map_err(|Unfit| Declined::TooManyRegisters)?;
+            self.b.jump(to);
+            labels.push((label, point));
+        }
+        Ok(Translated {
+            form: self.b.finish(),
+            names: self.names,
+            labels,
+            tails: self.tails,
+            returning: self.returning,
+        })
+    }
+
+    fn instruction(&mut self, index: usize) -> Result<(), Declined> {
+        let at = self.list[index];
+        if let Some(label) = label_number(&at) {
+            return self.define(label as u32);
+        }
+        if !self.b.is_open() {
+            // Control does not come here.
+            return Ok(());
+        }
+        self.b.op(FormOp::Source(at.index as u32));
+        if at.adopts {
+            self.adopt(index).map_err(|Unfit| Declined::Unfit)?;
+        }
+        let done = if at.checked || at.refused { Ok(false) } else { self.native(&at) };
+        match done {
+            Ok(true) => Ok(()),
+            Ok(false) => self.visit(index).map_err(|Unfit| Declined::TooManyRegisters),
+            Err(Unfit) => Err(Declined::Unfit),
+        }
+    }
+
+    /// A label is here.
+    fn define(&mut self, label: u32) -> Result<(), Declined> {
+        if self.module.beam.loop_head(label).is_some() {
+            return Err(Declined::Loops);
+        }
+        let block = if label == self.entry { self.body } else { self.label(label) };
+        if self.b.is_open() {
+            self.b.jump(block);
+        }
+        self.b.begin(block);
+        Ok(())
+    }
+
+    /// The block of a label.
+    pub(crate) fn label(&mut self, label: u32) -> BlockId {
+        if label == self.entry {
+            return self.body;
+        }
+        let b = &mut self.b;
+        *self.labels.entry(label).or_insert_with(|| b.block())
+    }
+
+    /// Makes machine code of an instruction; `false`: it is to be visited.
+    fn native(&mut self, at: &At<'a>) -> Result<bool, Unfit> {
+        let args = at.args;
+        match at.op {
+            Op::Move => self.move_(args)?,
+            Op::Swap => self.swap(args)?,
+            Op::Jump => {
+                let to = self.label_of(args, 0)?;
+                self.b.jump(to);
+            }
+            Op::Return => self.return_()?,
+            Op::Call => return self.call(args),
+            Op::CallLast => return self.call_last(args, self.number(args, 2)?),
+            Op::CallOnly => return self.call_last(args, 0),
+            Op::CallExt => return self.call_ext(args),
+            Op::CallExtLast => return self.call_ext_last(args, self.number(args, 2)?),
+            Op::CallExtOnly => return self.call_ext_last(args, 0),
+            Op::Allocate | Op::AllocateZero => return self.allocate(at, 0),
+            Op::AllocateHeap | Op::AllocateHeapZero => {
+                let words = at.heap(1).map_err(|_| Unfit)?;
+                return self.allocate(at, words);
+            }
+            Op::Deallocate | Op::Trim => self.drop_frame(self.number(args, 0)?),
+            Op::TestHeap => {
+                let words = at.heap(0).map_err(|_| Unfit)?;
+                self.test_heap(words)?;
+            }
+            Op::Init => self.init(args)?,
+            Op::InitYregs => self.init(args.first().map(Arg::items).ok_or(Unfit)?)?,
+            Op::PutList => self.put_list(args)?,
+            Op::PutTuple2 => self.put_tuple(args)?,
+            Op::GetList => self.get_list(args)?,
+            Op::GetHd => self.get_cell(args, 0)?,
+            Op::GetTl => self.get_cell(args, 8)?,
+            Op::GetTupleElement => self.get_element(args)?,
+            Op::Try | Op::Catch => self.try_(at)?,
+            Op::TryEnd => self.try_end(args)?,
+            _ => return self.test_or_number(at),
+        }
+        Ok(true)
+    }
+
+    fn test_or_number(&mut self, at: &At<'a>) -> Result<bool, Unfit> {
+        match self.test(at)? {
+            true => Ok(true),
+            false => self.number_op(at),
+        }
+    }
+
+    // ---- operands
+
+    /// A plain number.
+    pub(crate) fn number(&self, args: &[Arg], index: usize) -> Result<u32, Unfit> {
+        args.get(index).and_then(Arg::number).and_then(|n| u32::try_from(n).ok()).ok_or(Unfit)
+    }
+
+    /// The block of a label operand; that of 0 is the function's clause failure.
+    pub(crate) fn label_of(&mut self, args: &[Arg], index: usize) -> Result<BlockId, Unfit> {
+        let label = args.get(index).and_then(Arg::label).ok_or(Unfit)?;
+        Ok(self.label(if label == 0 { self.info } else { label }))
+    }
+
+    /// The term of a constant operand; `None` for registers.
+    pub(crate) fn constant(&self, arg: &Arg) -> Result<Option<Term>, Unfit> {
+        if arg.reg().is_some() { Ok(None) } else { constant(self.module, arg).map(Some).map_err(|_| Unfit) }
+    }
+
+    /// The variable of an X register.
+    fn variable(&mut self, x: usize) -> Result<Variable, Unfit> {
+        let b = &mut self.b;
+        let slot = self.x.get_mut(x).ok_or(Unfit)?;
+        Ok(*slot.get_or_insert_with(|| b.variable(Type::Word)))
+    }
+
+    /// The variable of a float register.
+    pub(crate) fn float_variable(&mut self, arg: &Arg) -> Result<Variable, Unfit> {
+        let Arg::FR(register) = arg else { return Err(Unfit) };
+        let b = &mut self.b;
+        let slot = self.floats.get_mut(usize::from(*register)).ok_or(Unfit)?;
+        Ok(*slot.get_or_insert_with(|| b.variable(Type::Float)))
+    }
+
+    /// An X register's value.
+    pub(crate) fn x(&mut self, x: u16) -> Result<Value, Unfit> {
+        let variable = self.variable(usize::from(x))?;
+        Ok(self.b.get(variable))
+    }
+
+    /// Sets an X register.
+    pub(crate) fn set_x(&mut self, x: u16, value: Value) -> Result<(), Unfit> {
+        let variable = self.variable(usize::from(x))?;
+        self.b.set(variable, value);
+        Ok(())
+    }
+
+    fn load_x(&mut self, x: usize) -> Value {
+        self.b.load(block_word(REGISTERS.x + 8 * x))
+    }
+
+    /// The value of a source.
+    pub(crate) fn source(&mut self, arg: &Arg) -> Result<Value, Unfit> {
+        match arg.reg() {
+            Some(Reg::X(x)) => self.x(x),
+            Some(Reg::Y(y)) => {
+                let sp = self.b.get(self.sp);
+                Ok(self.b.load(word_at(sp, 8 * i32::from(y), Region::Stack)))
+            }
+            None => {
+                let term = self.constant(arg)?.ok_or(Unfit)?;
+                Ok(self.b.word(term.raw()))
+            }
+        }
+    }
+
+    /// Sets a destination.
+    pub(crate) fn set(&mut self, arg: &Arg, value: Value) -> Result<(), Unfit> {
+        match arg.reg().ok_or(Unfit)? {
+            Reg::X(x) => self.set_x(x, value),
+            Reg::Y(y) => {
+                let sp = self.b.get(self.sp);
+                self.b.store(word_at(sp, 8 * i32::from(y), Region::Stack), value);
+                Ok(())
+            }
+        }
+    }
+
+    /// What a name stands for.
+    pub(crate) fn named(&mut self, name: Name) -> Value {
+        let next = Symbol(self.names.len() as u32);
+        let symbol = *self.numbers.entry(name).or_insert(next);
+        if symbol == next {
+            self.names.push(name);
+        }
+        self.b.symbol(symbol)
+    }
+
+    // ---- visits
+
+    /// Puts what an instruction wants into the block (J1), X registers from this one on.
+    fn store_wanted(&mut self, wanted: &[(u16, bool)], from: usize, index: usize) -> Result<(), Unfit> {
+        for (x, is_live) in wanted.iter().filter(|(x, _)| usize::from(*x) >= from) {
+            let value = self.x_or_nil(*x, *is_live)?;
+            self.b.store(block_word(REGISTERS.x + 8 * usize::from(*x)), value);
+        }
+        for register in self.live.floats(index) {
+            let variable = self.float_variable(&Arg::FR(register))?;
+            let value = self.b.get(variable);
+            self.b.store(float_place(register), value);
+        }
+        Ok(())
+    }
+
+    fn x_or_nil(&mut self, x: u16, is_live: bool) -> Result<Value, Unfit> {
+        if is_live { self.x(x) } else { Ok(self.b.word(Term::NIL.raw())) }
+    }
+
+    /// Takes what is live before an instruction of the body out of the block (J2), where the stack pointer and X0 are these.
+    pub(crate) fn load_live(&mut self, index: usize, sp: Value, x0: Value) -> Result<(), Unfit> {
+        self.b.set(self.sp, sp);
+        self.set_x(0, x0)?;
+        for x in self.live.x(index) {
+            if x > 0 {
+                let value = self.load_x(usize::from(x));
+                self.set_x(x, value)?;
+            }
+        }
+        for register in self.live.floats(index) {
+            let value = self.b.load(float_place(register));
+            let variable = self.float_variable(&Arg::FR(register))?;
+            self.b.set(variable, value);
+        }
+        Ok(())
+    }
+
+    /// Tier 0 runs the instruction of this number; machine code goes on behind it, where control does.
+    pub(crate) fn visit(&mut self, index: usize) -> Result<(), Unfit> {
+        let at = self.list[index];
+        let info = self.info;
+        self.entered.extend(branches(at.op, at.args).map(|label| if label == 0 { info } else { label }));
+        let mut wanted = self.live.wanted_x(at.index);
+        if at.op == Op::TryCase && wanted.first() != Some(&(0, true)) {
+            // It looks whether it has come from an exception.
+            wanted.insert(0, (0, true));
+        }
+        let tail = self.is_tail(index);
+        if tail {
+            self.tails.insert(index);
+        }
+        if tail || self.live.ends(at.index) {
+            self.store_wanted(&wanted, ARGUMENTS, at.index)?;
+            let most = wanted.iter().map(|(x, _)| x + 1).filter(|x| usize::from(*x) <= ARGUMENTS).max().unwrap_or(0);
+            let mut x = Vec::with_capacity(most.into());
+            for i in 0..most {
+                x.push(self.x_or_nil(i, wanted.contains(&(i, true)))?);
+            }
+            return self.descend(index, &x);
+        }
+        self.store_wanted(&wanted, 0, at.index)?;
+        self.returning.insert(index);
+        self.leave(Name::Visit(index), Point(index as u32), at.index + 1)
+    }
+
+    /// Does a call of a fun drop its frame and return behind, so that tier 0 makes a tail call of it?
+    fn is_tail(&self, index: usize) -> bool {
+        matches!(self.list[index].op, Op::CallFun | Op::CallFun2)
+            && self.list[index].frame != MIXED
+            && matches!(self.list.get(index + 1..index + 3), Some([drop, after]) if drop.op == Op::Deallocate && after.op == Op::Return)
+    }
+
+    /// The message is adopted before an instruction, all of whose registers stay.
+    fn adopt(&mut self, index: usize) -> Result<(), Unfit> {
+        let at = self.list[index].index;
+        let live: Vec<(u16, bool)> = self.live.x(at).into_iter().map(|x| (x, true)).collect();
+        self.store_wanted(&live, 0, at)?;
+        self.leave(Name::Adoption(index), Point((self.list.len() + index) as u32), at)
+    }
+
+    /// Goes on in tier 0 at what is named, and afterwards here, with what is live before an instruction of the body.
+    fn leave(&mut self, name: Name, point: Point, then: usize) -> Result<(), Unfit> {
+        let (target, what) = (self.b.load(block_word(REGISTERS.visit)), self.named(name));
+        let sp = self.b.get(self.sp);
+        let (sp_after, x0_after, next) = (self.b.value(Type::Word), self.b.value(Type::Word), self.b.block());
+        self.b.end(End::Visit { target, sp, what, point, sp_after, x0_after, next, rare: false });
+        self.b.begin(next);
+        self.load_live(then, sp_after, x0_after)
+    }
+
+    /// Goes on at an instruction in tier 0, with these X registers, and does not come back but by what that leads to.
+    pub(crate) fn descend(&mut self, index: usize, x: &[Value]) -> Result<(), Unfit> {
+        let what = self.named(Name::Visit(index));
+        self.b.store(block_word(REGISTERS.way_down), what);
+        let (target, sp) = (self.b.load(block_word(REGISTERS.descend)), self.b.get(self.sp));
+        self.b.end(End::Tail { target, sp, x: x.to_vec() });
+        Ok(())
+    }
+
+    /// Runs the rest of the instruction natively unless `condition` is 0: then it is visited, and both ways meet behind it.
+    pub(crate) fn or_visit(
+        &mut self,
+        condition: Value,
+        native: impl FnOnce(&mut Self) -> Result<(), Unfit>,
+    ) -> Result<(), Unfit> {
+        let slow = self.b.block();
+        self.b.unless(condition, slow, Some(true));
+        native(self)?;
+        self.meet(slow)
+    }
+
+    /// The instruction is visited in `slow`, and control goes on behind both.
+    pub(crate) fn meet(&mut self, slow: BlockId) -> Result<(), Unfit> {
+        let behind = self.b.block();
+        if self.b.is_open() {
+            self.b.jump(behind);
+        }
+        self.b.begin(slow);
+        self.visit(self.index)?;
+        if self.b.is_open() {
+            self.b.jump(behind);
+        }
+        self.b.begin(behind);
+        Ok(())
+    }
+
+    // ---- words
+
+    /// Is this small?
+    pub(crate) fn is_small(&mut self, word: Value) -> Value {
+        let tag = self.b.with(Binary::And, word, layout::TAG_MASK);
+        self.b.compare_with(Condition::Equal, tag, 0)
+    }
+
+    /// Does this have a tag?
+    pub(crate) fn has_tag(&mut self, word: Value, tag: u64) -> Value {
+        let bits = self.b.with(Binary::And, word, layout::TAG_MASK);
+        self.b.compare_with(Condition::Equal, bits, tag)
+    }
+
+    /// The word at an object's header and so many words behind, whose word has a tag.
+    pub(crate) fn field(&mut self, object: Value, tag: u64, index: i32) -> Value {
+        self.b.load(word_at(object, 8 * index - tag as i32, Region::Heap))
+    }
+}
+
+/// The number of a label.
+fn label_number(at: &At<'_>) -> Option<u64> {
+    if at.op == Op::Label { at.args.first().and_then(Arg::number) } else { None }
+}
+
+/// Where a float register is.
+fn float_place(register: u16) -> Place {
+    Place { width: Width::Float, ..block_word(REGISTERS.floats + 8 * usize::from(register)) }
+}

@@ -1,0 +1,225 @@
+//! Calls, returns, frames, handlers.
+
+use super::{Name, Translator, Unfit};
+use crate::builder::{block_word, word_at};
+use myriad_beam::{Arg, Reg};
+use myriad_heap::RESERVED;
+use myriad_interp::decode::{At, is_ordinary_call};
+use myriad_interp::tiers::REGISTERS;
+use myriad_native::form::{ARGUMENTS, Base, Binary, Condition, End, Place, Point, Region, Type, Value, Width};
+use myriad_term::{Export, Term};
+use myriad_vm::code::Function;
+use std::mem::offset_of;
+
+/// Whom a call runs.
+enum Callee {
+    /// A function of this module.
+    Local(&'static Function),
+    /// What an export leads to then.
+    Export(&'static Export),
+}
+
+/// Reductions in the register block.
+const REDUCTIONS: Place =
+    Place { base: Base::Block, offset: REGISTERS.reductions as i32, width: Width::S32, region: Region::Registers };
+
+impl<'a> Translator<'a> {
+    pub(super) fn return_(&mut self) -> Result<(), Unfit> {
+        let (sp, x0) = (self.b.get(self.sp), self.x(0)?);
+        self.b.end(End::Return { sp, x0 });
+        Ok(())
+    }
+
+    pub(super) fn call(&mut self, args: &'a [Arg]) -> Result<bool, Unfit> {
+        let callee = self.local(args)?;
+        self.call_with_return(callee)
+    }
+
+    pub(super) fn call_last(&mut self, args: &'a [Arg], slots: u32) -> Result<bool, Unfit> {
+        let callee = self.local(args)?;
+        self.tail_call(callee, slots)
+    }
+
+    pub(super) fn call_ext(&mut self, args: &'a [Arg]) -> Result<bool, Unfit> {
+        match self.import(args)? {
+            Some(callee) => self.call_with_return(callee),
+            None => Ok(false),
+        }
+    }
+
+    pub(super) fn call_ext_last(&mut self, args: &'a [Arg], slots: u32) -> Result<bool, Unfit> {
+        match self.import(args)? {
+            Some(callee) => self.tail_call(callee, slots),
+            None => Ok(false),
+        }
+    }
+
+    fn local(&self, args: &[Arg]) -> Result<Callee, Unfit> {
+        let label = args.get(1).and_then(Arg::label).ok_or(Unfit)?;
+        let index = self.module.beam.function_at(label).ok_or(Unfit)?;
+        Ok(Callee::Local(self.module.functions.get(index as usize).ok_or(Unfit)?))
+    }
+
+    /// `None`: tier 0 has an instruction for the call.
+    fn import(&self, args: &[Arg]) -> Result<Option<Callee>, Unfit> {
+        let export = *self.module.imports.get(self.number(args, 1)? as usize).ok_or(Unfit)?;
+        Ok(is_ordinary_call(self.vm, export).then_some(Callee::Export(export)))
+    }
+
+    fn arity(callee: &Callee) -> usize {
+        match callee {
+            Callee::Local(function) => function.mfa.arity.into(),
+            Callee::Export(export) => export.mfa.arity.into(),
+        }
+    }
+
+    /// The X registers that a call has in machine registers; the others go to the block.
+    fn arguments(&mut self, arity: usize) -> Result<Vec<Value>, Unfit> {
+        for i in ARGUMENTS..arity {
+            let value = self.x(i as u16)?;
+            self.b.store(block_word(REGISTERS.x + 8 * i), value);
+        }
+        (0..arity.min(ARGUMENTS)).map(|i| self.x(i as u16)).collect()
+    }
+
+    /// Counts a reduction; where none is left, tier 0 runs the instruction, which finds out why.
+    fn count(&mut self, x: &[Value]) -> Result<(), Unfit> {
+        let left = self.b.load(REDUCTIONS);
+        let left = self.b.with(Binary::Sub, left, 1);
+        let runs = self.b.compare_with(Condition::Greater, left, 0);
+        let stops = self.b.block();
+        self.b.unless(runs, stops, Some(true));
+        let here = self.b.block();
+        self.b.jump(here);
+        self.b.begin(stops);
+        self.descend(self.index, x)?;
+        self.b.begin(here);
+        self.b.store(Place { width: Width::U32, ..REDUCTIONS }, left);
+        Ok(())
+    }
+
+    /// Tells tier 0 whom the call runs, in case that has no machine code; and where its code is.
+    fn target(&mut self, callee: &Callee) -> Value {
+        let function = match callee {
+            Callee::Local(function) => self.b.word(std::ptr::from_ref(*function) as u64),
+            Callee::Export(export) => {
+                let export = self.b.word(std::ptr::from_ref(*export) as u64);
+                self.b.load(word_at(export, offset_of!(Export, code) as i32, Region::Other))
+            }
+        };
+        self.b.store(block_word(REGISTERS.callee), function);
+        self.b.load(word_at(function, Function::NATIVE_OFFSET as i32, Region::Other))
+    }
+
+    fn call_with_return(&mut self, callee: Callee) -> Result<bool, Unfit> {
+        let x = self.arguments(Self::arity(&callee))?;
+        self.count(&x)?;
+        let target = self.target(&callee);
+        let (sp, record) = (self.b.get(self.sp), self.named(Name::Record(self.index)));
+        self.b.store(word_at(sp, -8, Region::Stack), record);
+        let sp = self.b.with(Binary::Sub, sp, 8);
+        let (sp_after, x0_after, next) = (self.b.value(Type::Word), self.b.value(Type::Word), self.b.block());
+        let point = Point(self.index as u32);
+        self.returning.insert(self.index);
+        self.b.end(End::Call { target, sp, x, point, sp_after, x0_after, next });
+        self.b.begin(next);
+        self.load_live(self.list[self.index].index + 1, sp_after, x0_after)?;
+        Ok(true)
+    }
+
+    fn tail_call(&mut self, callee: Callee, slots: u32) -> Result<bool, Unfit> {
+        let x = self.arguments(Self::arity(&callee))?;
+        self.count(&x)?;
+        if let Callee::Local(function) = callee
+            && std::ptr::eq(function, self.function)
+        {
+            // A loop; where calls are traced, the next turn is one.
+            let module = self.b.word(std::ptr::from_ref(self.module) as u64);
+            let breakpoints = Place {
+                width: Width::U32,
+                ..word_at(module, myriad_vm::code::Module::BREAKPOINTS_OFFSET as i32, Region::Other)
+            };
+            let count = self.b.load(breakpoints);
+            let none = self.b.compare_with(Condition::Equal, count, 0);
+            let traced = self.b.block();
+            self.b.unless(none, traced, Some(true));
+            self.drop_frame(slots);
+            self.b.jump(self.body);
+            self.b.begin(traced);
+        }
+        let target = self.target(&callee);
+        self.drop_frame(slots);
+        let sp = self.b.get(self.sp);
+        self.b.end(End::Tail { target, sp, x });
+        Ok(true)
+    }
+
+    // ---- frames
+
+    /// Drops Y registers.
+    pub(super) fn drop_frame(&mut self, slots: u32) {
+        if slots > 0 {
+            let sp = self.b.get(self.sp);
+            let sp = self.b.with(Binary::Add, sp, 8 * u64::from(slots));
+            self.b.set(self.sp, sp);
+        }
+    }
+
+    /// Is there room for so many words?
+    fn has_room(&mut self, words: u32) -> Value {
+        let (sp, top) = (self.b.get(self.sp), self.b.load(block_word(REGISTERS.heap_top)));
+        let room = self.b.binary(Binary::Sub, sp, top);
+        self.b.compare_with(Condition::AboveOrEqual, room, 8 * u64::from(words + RESERVED as u32))
+    }
+
+    pub(super) fn allocate(&mut self, at: &At<'a>, words: u32) -> Result<bool, Unfit> {
+        let slots = self.number(at.args, 0)?;
+        let zero = matches!(at.op, myriad_beam::Op::AllocateZero | myriad_beam::Op::AllocateHeapZero);
+        if slots > 64 {
+            return Ok(false);
+        }
+        let room = self.has_room(slots + words);
+        self.or_visit(room, |t| {
+            let sp = t.b.get(t.sp);
+            let sp = t.b.with(Binary::Sub, sp, 8 * u64::from(slots));
+            t.b.set(t.sp, sp);
+            if zero {
+                let nil = t.b.word(Term::NIL.raw());
+                (0..slots as i32).for_each(|y| t.b.store(word_at(sp, 8 * y, Region::Stack), nil));
+            }
+            Ok(())
+        })?;
+        Ok(true)
+    }
+
+    pub(super) fn test_heap(&mut self, words: u32) -> Result<(), Unfit> {
+        if words > 0 {
+            let room = self.has_room(words);
+            self.or_visit(room, |_| Ok(()))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn init(&mut self, slots: &[Arg]) -> Result<(), Unfit> {
+        let nil = self.b.word(Term::NIL.raw());
+        slots.iter().try_for_each(|slot| self.set(slot, nil))
+    }
+
+    // ---- handlers
+
+    pub(super) fn try_(&mut self, at: &At<'a>) -> Result<(), Unfit> {
+        let (Some(Reg::Y(slot)), Some(label)) =
+            (at.args.first().and_then(Arg::reg), at.args.get(1).and_then(Arg::label))
+        else {
+            return Err(Unfit);
+        };
+        let marker = self.named(Name::Marker { label, slot: slot.into(), line: at.line });
+        self.entered.push(label);
+        self.set(&at.args[0], marker)
+    }
+
+    pub(super) fn try_end(&mut self, args: &[Arg]) -> Result<(), Unfit> {
+        let nil = self.b.word(Term::NIL.raw());
+        self.set(args.first().ok_or(Unfit)?, nil)
+    }
+}

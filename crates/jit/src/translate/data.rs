@@ -1,0 +1,80 @@
+//! Moves, lists, tuples.
+
+use super::{Translator, Unfit};
+use crate::builder::{block_word, word_at};
+use myriad_beam::Arg;
+use myriad_interp::tiers::REGISTERS;
+use myriad_native::form::{Binary, Region, Value};
+use myriad_term::boxed::Header;
+use myriad_term::{Kind, layout};
+
+impl Translator<'_> {
+    pub(super) fn move_(&mut self, args: &[Arg]) -> Result<(), Unfit> {
+        let [from, to] = args else { return Err(Unfit) };
+        let value = self.source(from)?;
+        self.set(to, value)
+    }
+
+    pub(super) fn swap(&mut self, args: &[Arg]) -> Result<(), Unfit> {
+        let [a, b] = args else { return Err(Unfit) };
+        let (first, second) = (self.source(a)?, self.source(b)?);
+        self.set(a, second)?;
+        self.set(b, first)
+    }
+
+    /// Takes words of the heap, of which there are enough: the address of the first.
+    pub(super) fn take(&mut self, words: u64) -> Value {
+        let top = self.b.load(block_word(REGISTERS.heap_top));
+        let after = self.b.with(Binary::Add, top, 8 * words);
+        self.b.store(block_word(REGISTERS.heap_top), after);
+        top
+    }
+
+    pub(super) fn put_list(&mut self, args: &[Arg]) -> Result<(), Unfit> {
+        let [head, tail, to] = args else { return Err(Unfit) };
+        let (head, tail) = (self.source(head)?, self.source(tail)?);
+        let cell = self.take(2);
+        self.b.store(word_at(cell, 0, Region::Heap), head);
+        self.b.store(word_at(cell, 8, Region::Heap), tail);
+        let list = self.b.with(Binary::Or, cell, layout::LIST);
+        self.set(to, list)
+    }
+
+    pub(super) fn put_tuple(&mut self, args: &[Arg]) -> Result<(), Unfit> {
+        let [to, items] = args else { return Err(Unfit) };
+        let items = items.items();
+        let values = items.iter().map(|item| self.source(item)).collect::<Result<Vec<Value>, Unfit>>()?;
+        let object = self.take(1 + values.len() as u64);
+        let header = self.b.word(Header::new(Kind::Tuple, values.len()).raw());
+        self.b.store(word_at(object, 0, Region::Heap), header);
+        for (i, value) in values.into_iter().enumerate() {
+            self.b.store(word_at(object, 8 * (1 + i as i32), Region::Heap), value);
+        }
+        let tuple = self.b.with(Binary::Or, object, layout::BOXED);
+        self.set(to, tuple)
+    }
+
+    pub(super) fn get_list(&mut self, args: &[Arg]) -> Result<(), Unfit> {
+        let [list, head, tail] = args else { return Err(Unfit) };
+        let list = self.source(list)?;
+        let first = self.field(list, layout::LIST, 0);
+        let rest = self.field(list, layout::LIST, 1);
+        self.set(head, first)?;
+        self.set(tail, rest)
+    }
+
+    /// The word in a cell that stands so many bytes from its start.
+    pub(super) fn get_cell(&mut self, args: &[Arg], bytes: i32) -> Result<(), Unfit> {
+        let [list, to] = args else { return Err(Unfit) };
+        let list = self.source(list)?;
+        let value = self.field(list, layout::LIST, bytes / 8);
+        self.set(to, value)
+    }
+
+    pub(super) fn get_element(&mut self, args: &[Arg]) -> Result<(), Unfit> {
+        let (tuple, index) = (self.source(args.first().ok_or(Unfit)?)?, self.number(args, 1)?);
+        let index = i32::try_from(index).ok().filter(|index| *index < 1 << 24).ok_or(Unfit)?;
+        let value = self.field(tuple, layout::BOXED, 1 + index);
+        self.set(args.get(2).ok_or(Unfit)?, value)
+    }
+}
