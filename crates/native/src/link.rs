@@ -11,12 +11,11 @@
 //! and a signal handler may look as well. Who looks up an address sees to it that its code is not freed meanwhile; the address at
 //! which its own thread executes is such a one, and so is every address in a frame of a process that it may read.
 
-mod starts;
+use myriad_sync::Starts;
 
 use crate::code::Code;
 use crate::form::{Point, Symbol};
-use crate::memory::{CodeMemory, Mode, NoMemory, Piece};
-use starts::Starts;
+use crate::memory::{CodeMemory, GRANULE, Mode, NoMemory, Piece};
 
 /// Bytes before the code.
 const HEADER: usize = 16;
@@ -61,7 +60,7 @@ impl CodeSpace {
     /// Reserves address space for code.
     pub fn new(bytes: usize, mode: Mode) -> Result<Self, NoMemory> {
         let memory = CodeMemory::new(bytes, mode)?;
-        let starts = Starts::new(memory.addresses().len());
+        let starts = Starts::new(memory.addresses().len() / GRANULE);
         Ok(Self { memory, starts })
     }
 
@@ -92,7 +91,7 @@ impl CodeSpace {
             row[4..].copy_from_slice(&source.to_le_bytes());
         }
         let piece = draft.publish()?;
-        self.starts.note(start - self.memory.addresses().start);
+        self.starts.note((start - self.memory.addresses().start) / GRANULE);
         let at = |offset: u32| start + HEADER + offset as usize;
         Ok(Linked {
             entry: at(code.entry),
@@ -106,7 +105,7 @@ impl CodeSpace {
     /// # Safety
     /// It is of this space, and no thread executes it, will enter it, or looks up an address of it any more.
     pub unsafe fn free(&self, linked: Linked) {
-        self.starts.forget(linked.piece.address - self.memory.addresses().start);
+        self.starts.forget((linked.piece.address - self.memory.addresses().start) / GRANULE);
         // SAFETY: the caller's promise.
         unsafe { self.memory.free(linked.piece) };
     }
@@ -117,7 +116,7 @@ impl CodeSpace {
         if !addresses.contains(&address) {
             return None;
         }
-        let start = addresses.start + self.starts.at_or_below(address - addresses.start)?;
+        let start = addresses.start + GRANULE * self.starts.at_or_below((address - addresses.start) / GRANULE)?;
         // SAFETY: K1: a piece begins there, and its header is written. The caller sees to it that it stays.
         let (token, length, count) = unsafe {
             let header = start as *const u32;

@@ -35,6 +35,7 @@
 //! | [`rcu_table`] | a hash table that is read without a lock |
 //! | [`id_table`], [`numbers`], [`snapshots`] | objects by identifiers that rise; these identifiers; which objects there are at one moment |
 //! | `futex`, `futex_mutex`, [`parker`], [`progress`], [`table`] | a word to sleep on, mutex and condition over it, sleeping, safe reclamation, grow-only table |
+//! | [`starts`] | where pieces of an address range begin: found from within, also by a signal handler |
 //! | [`summons`] | one thread is asked for work that lies under a lock |
 //! | [`idle`], [`leader`] | which threads sleep without work, and which of them waits for events: waking as few as possible |
 //! | [`safepoint`] | stopping the world |
@@ -162,6 +163,7 @@ pub mod sharing;
 pub mod slot;
 pub mod snapshots;
 pub mod spin;
+pub mod starts;
 pub mod summons;
 pub mod table;
 pub mod time_published;
@@ -204,6 +206,7 @@ pub use seqlock::{SeqLock, SeqWrite};
 pub use sharing::Sharing;
 pub use snapshots::{Snapshot, Snapshots};
 pub use spin::{SpinLock, TicketLock};
+pub use starts::Starts;
 pub use summons::Summons;
 pub use table::AppendVec;
 pub use time_published::TimePublishedLock;

@@ -1,4 +1,4 @@
-//! Where the pieces of a region begin: a bit for each granule, read without a lock.
+//! [`Starts`]: where the pieces of a region begin, a bit for each granule, read without a lock.
 //!
 //! ```text
 //!    who links                              who looks up an address
@@ -8,15 +8,13 @@
 
 use std::ops::Range;
 
-use myriad_sync::atomic::{
+use crate::atomic::{
     AtomicPtr, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };
 
-use crate::memory::GRANULE;
-
-/// Words of bits that are allocated together: for half a megabyte of code.
-const WORDS: usize = 512;
+/// Words of bits that are allocated together: for 32,768 granules. Models have few.
+const WORDS: usize = if cfg!(loom) { 1 } else { 512 };
 
 type Chunk = [AtomicU64; WORDS];
 
@@ -27,36 +25,35 @@ pub struct Starts {
     chunks: Box<[AtomicPtr<Chunk>]>,
 }
 
-/// The place of an offset: chunk, word, bit.
-fn place(offset: usize) -> (usize, usize, u32) {
-    let granule = offset / GRANULE;
+/// The place of a granule: chunk, word, bit.
+fn place(granule: usize) -> (usize, usize, u32) {
     (granule / 64 / WORDS, granule / 64 % WORDS, (granule % 64) as u32)
 }
 
 impl Starts {
-    /// For a region of so many bytes.
-    pub fn new(bytes: usize) -> Self {
-        let chunks = bytes.div_ceil(GRANULE * 64 * WORDS);
+    /// For a region of so many granules.
+    pub fn new(granules: usize) -> Self {
+        let chunks = granules.div_ceil(64 * WORDS);
         Self { chunks: (0..chunks).map(|_| AtomicPtr::new(std::ptr::null_mut())).collect() }
     }
 
-    /// Something begins at an offset, and is written.
-    pub fn note(&self, offset: usize) {
-        let (chunk, word, bit) = place(offset);
+    /// Something begins at a granule, and is written.
+    pub fn note(&self, granule: usize) {
+        let (chunk, word, bit) = place(granule);
         // Release: pairs with the Acquire in `at_or_below`.
         self.chunk_to_write(chunk)[word].fetch_or(1 << bit, Release);
     }
 
     /// What began there is about to be freed.
-    pub fn forget(&self, offset: usize) {
-        let (chunk, word, bit) = place(offset);
+    pub fn forget(&self, granule: usize) {
+        let (chunk, word, bit) = place(granule);
         // Relaxed: who looks it up sees to it that it is not freed meanwhile.
         self.chunk_to_write(chunk)[word].fetch_and(!(1 << bit), Relaxed);
     }
 
-    /// The nearest start at an offset or below it.
-    pub fn at_or_below(&self, offset: usize) -> Option<usize> {
-        let (last, word, bit) = place(offset);
+    /// The nearest start at a granule or below it.
+    pub fn at_or_below(&self, granule: usize) -> Option<usize> {
+        let (last, word, bit) = place(granule);
         let mut words: Range<usize> = 0..word + 1;
         let mut mask = u64::MAX >> (63 - bit);
         for number in (0..=last).rev() {
@@ -65,7 +62,7 @@ impl Starts {
                     // Acquire: pairs with the Release in `note`.
                     let bits = chunk[word].load(Acquire) & mask;
                     if bits != 0 {
-                        return Some(((number * WORDS + word) * 64 + 63 - bits.leading_zeros() as usize) * GRANULE);
+                        return Some((number * WORDS + word) * 64 + 63 - bits.leading_zeros() as usize);
                     }
                     mask = u64::MAX;
                 }
@@ -117,29 +114,39 @@ impl Drop for Starts {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::*;
-    use proptest::prelude::*;
+    use super::Starts;
     use std::collections::BTreeSet;
 
-    proptest! {
-        #[test]
-        fn the_nearest_start_is_found(starts in prop::collection::btree_set(0usize..200_000, 0..20), asked in prop::collection::vec(0usize..3_200_000, 1..50)) {
-            let map = Starts::new(3_200_000);
-            starts.iter().for_each(|start| map.note(start * GRANULE));
-            let starts: BTreeSet<usize> = starts.into_iter().enumerate().filter_map(|(index, start)| {
-                if index % 4 == 3 { map.forget(start * GRANULE); None } else { Some(start * GRANULE) }
-            }).collect();
-            for offset in asked {
-                prop_assert_eq!(map.at_or_below(offset), starts.range(..=offset).next_back().copied());
+    #[test]
+    fn the_nearest_start_is_found() {
+        let mut random = 7_u64;
+        let mut draw = |below: usize| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) as usize % below
+        };
+        for size in [1, 64, 65, 40_000, 200_000] {
+            let (map, mut known) = (Starts::new(size), BTreeSet::new());
+            for _ in 0..300 {
+                let granule = draw(size);
+                if draw(3) > 0 {
+                    map.note(granule);
+                    known.insert(granule);
+                } else if known.remove(&granule) {
+                    map.forget(granule);
+                }
+                let asked = draw(size);
+                assert_eq!(map.at_or_below(asked), known.range(..=asked).next_back().copied());
             }
         }
     }
 }
 
+/// Caught when tried: Relaxed for the Release in `note`, for the Acquire in `at_or_below` or `chunk`, and for either ordering in `chunk_to_write`.
 #[cfg(all(test, loom))]
 mod loom_tests {
-    use super::*;
-    use myriad_sync::cell::UnsafeCell;
+    use super::Starts;
+    use crate::cell::UnsafeCell;
+    use loom::thread;
     use std::sync::Arc;
 
     struct Shared {
@@ -149,28 +156,30 @@ mod loom_tests {
 
     // SAFETY: the model is about who may read the piece when.
     unsafe impl Sync for Shared {}
+    // SAFETY: as above.
+    unsafe impl Send for Shared {}
 
-    /// Who finds a start finds what was written before it was noted (native/K1), in a chunk that another thread may have made.
+    /// Who finds a start finds what was written before it was noted, in a chunk that another thread may have made.
     #[test]
     fn what_is_found_is_written() {
         loom::model(|| {
-            let shared = Arc::new(Shared { starts: Starts::new(64 * GRANULE), piece: UnsafeCell::new(0) });
+            let shared = Arc::new(Shared { starts: Starts::new(64), piece: UnsafeCell::new(0) });
             let threads = [1, 2].map(|number| {
                 let shared = shared.clone();
-                loom::thread::spawn(move || {
+                thread::spawn(move || {
                     if number == 1 {
                         // SAFETY: nobody reads it before it is noted.
                         shared.piece.with_mut(|piece| unsafe { *piece = 7 });
                     }
-                    shared.starts.note(number * GRANULE);
+                    shared.starts.note(number);
                 })
             });
-            if shared.starts.at_or_below(GRANULE) == Some(GRANULE) {
+            if shared.starts.at_or_below(1) == Some(1) {
                 // SAFETY: it is noted, so it does not change any more.
                 assert_eq!(shared.piece.with(|piece| unsafe { *piece }), 7);
             }
             threads.into_iter().for_each(|thread| thread.join().expect("it ends"));
-            assert_eq!(shared.starts.at_or_below(3 * GRANULE), Some(2 * GRANULE));
+            assert_eq!(shared.starts.at_or_below(3), Some(2));
         });
     }
 }
