@@ -56,7 +56,7 @@ pub struct Figures {
 /// How code is to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Spends time on better code.
+    /// Spends time on better code, if the form is not too large for that.
     pub optimise: bool,
     /// Checks the work of the code generator's front half as well, which takes a third of the time more.
     pub check: bool,

@@ -19,4 +19,4 @@ pub mod memory;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub mod x64;
 
-pub use compile::{MOST_BLOCKS, MOST_OPERATIONS, MOST_VARIABLES, compile};
+pub use compile::{MOST_BLOCKS, MOST_OPERATIONS, MOST_OPTIMISED_BLOCKS, MOST_VARIABLES, compile};

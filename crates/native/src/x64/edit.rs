@@ -66,7 +66,7 @@ pub fn edit(made: Made<'_>) -> Result<Code, Refused> {
     }
     let decoded = Decoded::new(&bytes, handlers.iter().copied().chain([entry])).map_err(unexpected)?;
     check::check(&decoded, &made.ranges, entry, &handlers, frame.size).map_err(unexpected)?;
-    Ok(cut(bytes, made, &decoded, entry, &handlers, figures))
+    Ok(cut(&bytes, made, &decoded, entry, &handlers, figures))
 }
 
 /// Reads the prologue: `push rbp; mov rbp, rsp`, then perhaps room, then saved registers.
@@ -197,8 +197,9 @@ fn epilogue(decoded: &Decoded, number: usize, frame: &Frame) -> Option<usize> {
     whole.then(|| all[0].ip() as usize)
 }
 
-/// Cuts off what is never reached before and behind the code, unless there are constants, whose places count from the start.
-fn cut(bytes: Vec<u8>, made: Made<'_>, decoded: &Decoded, entry: u32, handlers: &[u32], figures: Figures) -> Code {
+/// Cuts off what is never reached before and behind the code, and moves the entry to where an aligned address is, unless there are constants, whose
+/// places count from the start.
+fn cut(bytes: &[u8], made: Made<'_>, decoded: &Decoded, entry: u32, handlers: &[u32], figures: Figures) -> Code {
     let constants = decoded.instructions.iter().any(Instruction::is_ip_rel_memory_operand);
     let all = 0..bytes.len() as u32;
     let reached = || {
@@ -206,16 +207,29 @@ fn cut(bytes: Vec<u8>, made: Made<'_>, decoded: &Decoded, entry: u32, handlers: 
         Some(first.ip() as u32..last.next_ip() as u32)
     };
     let kept = if constants { all } else { reached().unwrap_or(all) };
+    let before = if constants {
+        0
+    } else {
+        (ENTRY_ALIGN as u32 - (entry - kept.start) % ENTRY_ALIGN as u32) % ENTRY_ALIGN as u32
+    };
+    let moved = |offset: u32| offset - kept.start + before;
     let relocations = made.relocations.into_iter().filter(|relocation| kept.contains(&relocation.offset));
+    let mut cut = vec![FILLER; before as usize];
+    cut.extend_from_slice(&bytes[kept.start as usize..kept.end as usize]);
     Code {
-        bytes: bytes[kept.start as usize..kept.end as usize].to_vec(),
+        bytes: cut,
         align: ENTRY_ALIGN,
         relocations: relocations
-            .map(|relocation| Relocation { offset: relocation.offset - kept.start, ..relocation })
+            .map(|relocation| Relocation { offset: moved(relocation.offset), ..relocation })
             .collect(),
-        entry: entry - kept.start,
-        points: handlers.iter().map(|offset| (Point(0), offset - kept.start)).collect(),
-        sources: made.ranges.sources(kept.start, kept.end),
+        entry: moved(entry),
+        points: handlers.iter().map(|offset| (Point(0), moved(*offset))).collect(),
+        sources: made
+            .ranges
+            .sources(kept.start, kept.end)
+            .into_iter()
+            .map(|(offset, source)| (offset + before, source))
+            .collect(),
         declined: None,
         figures,
     }

@@ -2,6 +2,7 @@
 
 use myriad_native::code::{Options, Refused};
 use myriad_native::form::{Binary, Checked, Condition, End, Entry, Form, Op, Point, Type, Value};
+use myriad_native::x64::ENTRY_ALIGN;
 use proptest::prelude::*;
 
 use super::builder::Builder;
@@ -87,6 +88,7 @@ fn recursion_keeps_its_frames_and_points_can_be_entered() {
         assert_eq!(outcome, interpreter::run_from(&mut world, &forms, Point(2), 1, 21));
         let code = &world.codes[0];
         assert!(code.declined.is_none() && code.figures.exits == 6 && code.figures.points == 3, "{:?}", code.figures);
+        assert_eq!(code.entry as usize % ENTRY_ALIGN, 0);
         assert!(code.sources.iter().any(|(_, source)| *source == 3));
         assert!(code.sources.is_sorted_by_key(|(offset, _)| *offset));
     }

@@ -4,5 +4,6 @@
 mod builder;
 mod cases;
 mod interpreter;
+mod measure;
 mod random;
 mod world;
