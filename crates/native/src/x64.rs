@@ -24,7 +24,8 @@
 //!
 //! 1. the entry is behind the prologue (and the test);
 //! 2. the jump of a tail call moves up over the epilogue before it;
-//! 3. a return becomes `jmp [rcx]`, over its epilogue, too.
+//! 3. a return becomes `jmp [rcx]`, over its epilogue, too;
+//! 4. checks for overflow branch on the processor's flag ([`flags`]).
 //!
 //! Then rsp is a constant in all code, and what Cranelift spills goes to one area that all functions share, since nothing spilled lives over a border.
 //! The result is decoded once more and has to keep native/B1 to B4 ([`check`]); if anything is unexpected the form is compiled again without
@@ -33,6 +34,7 @@
 mod check;
 mod decode;
 mod edit;
+mod flags;
 mod generator;
 mod heat;
 mod liveness;

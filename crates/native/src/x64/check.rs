@@ -11,8 +11,14 @@ use super::decode::Decoded;
 use super::liveness::{self, Set};
 use super::marks::{Kind, Mark, Ranges};
 
-/// Checks native/B1 to B4.
-pub fn check(decoded: &Decoded, ranges: &Ranges, entry: u32, handlers: &[u32], spilled: u32) -> Result<(), String> {
+/// Checks native/B1 to B4; gives what lives before each instruction.
+pub fn check(
+    decoded: &Decoded,
+    ranges: &Ranges,
+    entry: u32,
+    handlers: &[u32],
+    spilled: u32,
+) -> Result<Vec<Set>, String> {
     let mut factory = InstructionInfoFactory::new();
     let mut effects = Vec::with_capacity(decoded.instructions.len());
     for instruction in &decoded.instructions {
@@ -30,7 +36,8 @@ pub fn check(decoded: &Decoded, ranges: &Ranges, entry: u32, handlers: &[u32], s
         }
     };
     check_way_in(entry, &liveness::at_entry(spilled))?;
-    handlers.iter().try_for_each(|offset| check_way_in(*offset, &liveness::at_point(spilled)))
+    handlers.iter().try_for_each(|offset| check_way_in(*offset, &liveness::at_point(spilled)))?;
+    Ok(live)
 }
 
 fn check_one(

@@ -7,6 +7,7 @@ use iced_x86::{Code as Opcode, FlowControl, Instruction, Mnemonic, OpKind, Regis
 
 use super::check;
 use super::decode::Decoded;
+use super::flags::branch_on_overflow;
 use super::marks::{Kind, Ranges};
 use super::{ENTRY_ALIGN, SPILL_AREA};
 use crate::code::{Code, Figures, Refused, Relocation};
@@ -64,8 +65,17 @@ pub fn edit(made: Made<'_>) -> Result<Code, Refused> {
             figures.exits += 1;
         }
     }
-    let decoded = Decoded::new(&bytes, handlers.iter().copied().chain([entry])).map_err(unexpected)?;
-    check::check(&decoded, &made.ranges, entry, &handlers, frame.size).map_err(unexpected)?;
+    let checked = |bytes: &[u8]| {
+        let decoded = Decoded::new(bytes, handlers.iter().copied().chain([entry]))?;
+        let live = check::check(&decoded, &made.ranges, entry, &handlers, frame.size)?;
+        Ok::<_, String>((decoded, live))
+    };
+    let (mut decoded, live) = checked(&bytes).map_err(unexpected)?;
+    let found = branch_on_overflow(&mut bytes, &decoded, &live, &made.ranges);
+    (figures.flag_branches, figures.flag_registers) = (found.by_flag, found.by_register);
+    if found.by_flag > 0 {
+        (decoded, _) = checked(&bytes).map_err(unexpected)?;
+    }
     Ok(cut(&bytes, made, &decoded, entry, &handlers, figures))
 }
 
@@ -232,5 +242,100 @@ fn cut(bytes: &[u8], made: Made<'_>, decoded: &Decoded, entry: u32, handlers: &[
             .collect(),
         declined: None,
         figures,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::marks::{Mark, Range};
+    use super::*;
+
+    const PROLOGUE: [u8; 4] = [0x55, 0x48, 0x89, 0xe5];
+    /// `mov rsp, rbp; pop rbp; jmp rax`
+    const LEAVE: [u8; 6] = [0x48, 0x89, 0xec, 0x5d, 0xff, 0xe0];
+    /// `mov rax, rdi`
+    const BODY: [u8; 3] = [0x48, 0x89, 0xf8];
+
+    fn edited(parts: &[&[u8]], kind: Kind, handlers: &[u32]) -> Result<Code, Refused> {
+        let bytes = parts.concat();
+        let range = Range { start: 0, end: bytes.len() as u32, mark: Mark { source: Some(7), kind } };
+        edit(Made { bytes: &bytes, ranges: Ranges(vec![range]), handlers: handlers.to_vec(), relocations: Vec::new() })
+    }
+
+    #[test]
+    fn a_frame_goes_and_what_is_around_it_stays() {
+        let code = edited(&[&PROLOGUE, &BODY, &LEAVE], Kind::Tail(1), &[]).expect("as expected");
+        assert_eq!(code.bytes, [&BODY[..], &[0xff, 0xe0]].concat());
+        assert_eq!((code.entry, code.figures.exits, code.sources), (0, 1, vec![(0, 7)]));
+        // With room, and a saved register that the body uses.
+        let enter = [&PROLOGUE[..], &[0x48, 0x83, 0xec, 0x10, 0x48, 0x89, 0x1c, 0x24]].concat();
+        let body = [&BODY[..], &[0x48, 0x89, 0xfb]].concat();
+        let leave = [&[0x48, 0x8b, 0x1c, 0x24, 0x48, 0x83, 0xc4, 0x10][..], &LEAVE].concat();
+        let code = edited(&[&enter, &body, &leave], Kind::Tail(1), &[]).expect("as expected");
+        assert_eq!(code.bytes, [&body[..], &[0xff, 0xe0]].concat());
+        assert_eq!(code.figures.spill_bytes, 16);
+    }
+
+    #[test]
+    fn what_is_not_expected_is_refused() {
+        type Case<'a> = (&'a str, &'a [&'a [u8]], Kind, &'a [u32]);
+        let cases: [Case<'_>; 12] = [
+            ("another prologue", &[&BODY, &LEAVE], Kind::Tail(1), &[]),
+            ("another epilogue", &[&PROLOGUE, &BODY, &LEAVE[..3], &LEAVE[4..]], Kind::Tail(1), &[]),
+            ("with mark", &[&PROLOGUE, &BODY, &LEAVE], Kind::Plain, &[]),
+            // push rbx; mov r15, rdi; mov rsp, rdi; mov rax, rbp
+            ("RSP in Push", &[&PROLOGUE, &[0x53], &BODY, &LEAVE], Kind::Tail(1), &[]),
+            ("R15 in Mov", &[&PROLOGUE, &[0x49, 0x89, 0xff], &BODY, &LEAVE], Kind::Tail(1), &[]),
+            ("RSP in Mov", &[&PROLOGUE, &[0x48, 0x89, 0xfc], &BODY, &LEAVE], Kind::Tail(1), &[]),
+            ("RBP in Mov", &[&PROLOGUE, &[0x48, 0x89, 0xe8], &LEAVE], Kind::Tail(1), &[]),
+            // mov rax, [rsp]; without room, and with room that nothing has been put into
+            ("beside the spill area", &[&PROLOGUE, &[0x48, 0x8b, 0x04, 0x24], &LEAVE], Kind::Tail(1), &[]),
+            (
+                "word 0 of the spill area lives",
+                &[&PROLOGUE, &[0x48, 0x83, 0xec, 0x10, 0x48, 0x8b, 0x04, 0x24, 0x48, 0x83, 0xc4, 0x10], &LEAVE],
+                Kind::Tail(1),
+                &[],
+            ),
+            // mov rax, rbx
+            ("general register 3 lives", &[&PROLOGUE, &[0x48, 0x89, 0xd8], &LEAVE], Kind::Tail(1), &[]),
+            // A point in whose code a parameter is read.
+            ("general register 7 lives", &[&PROLOGUE, &BODY, &BODY, &LEAVE], Kind::Tail(1), &[7]),
+            // test rdi, rdi; je to the pop
+            ("another epilogue", &[&PROLOGUE, &BODY, &[0x48, 0x85, 0xff, 0x74, 0x03], &LEAVE], Kind::Tail(1), &[]),
+        ];
+        for (expected, parts, kind, handlers) in cases {
+            match edited(parts, kind, handlers) {
+                Err(Refused::Unexpected(what)) => assert!(what.contains(expected), "{what} for {expected}"),
+                other => panic!("{other:?} for {expected}"),
+            }
+        }
+    }
+
+    #[test]
+    fn overflow_branches_on_the_flag_only_where_nothing_else_reads_the_byte() {
+        // mov rax, rdi; add rax, rsi; seto cl; test cl, cl; jne to the last but one jump
+        let add = [0x48, 0x89, 0xf8, 0x48, 0x01, 0xf0, 0x0f, 0x90, 0xc1, 0x84, 0xc9, 0x0f, 0x85, 6, 0, 0, 0];
+        let code = edited(&[&PROLOGUE, &add, &LEAVE, &LEAVE], Kind::Tail(1), &[]).expect("as expected");
+        assert_eq!((code.figures.flag_branches, code.figures.flag_registers), (0, 0), "it is not marked");
+        let ranges = |length: usize| {
+            let range = |start: usize, end: usize, kind| Range {
+                start: start as u32,
+                end: end as u32,
+                mark: Mark { source: None, kind },
+            };
+            Ranges(vec![range(4, 21, Kind::Checked), range(21, length, Kind::Tail(1))])
+        };
+        let flagged = |second: &[u8]| {
+            let bytes = [&PROLOGUE[..], &add, &LEAVE, second, &LEAVE].concat();
+            edit(Made { bytes: &bytes, ranges: ranges(bytes.len()), handlers: Vec::new(), relocations: Vec::new() })
+                .expect("as expected")
+        };
+        let code = flagged(&[]);
+        assert_eq!((code.figures.flag_branches, code.figures.flag_registers), (1, 0));
+        // jo, six bytes from the end of what the jne was; a nop of five bytes
+        assert_eq!(code.bytes[6..17], [0x0f, 0x80, 11, 0, 0, 0, 0x0f, 0x1f, 0x44, 0, 0]);
+        // movzx eax, cl behind the branch
+        let code = flagged(&[0x0f, 0xb6, 0xc1]);
+        assert_eq!((code.figures.flag_branches, code.figures.flag_registers), (0, 1));
     }
 }

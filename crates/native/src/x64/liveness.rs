@@ -30,6 +30,12 @@ impl Set {
         }
     }
 
+    /// Is the lowest byte of a register in it, or are the flags?
+    pub fn has_byte_or_flags(&self, register: Register) -> bool {
+        let byte = general(register).map_or(u64::MAX, |number| 1 << (2 * number));
+        self.0[0] & (byte | 1 << FLAGS) != 0
+    }
+
     /// Something that is in this set and not in the other.
     pub fn first_beyond(&self, allowed: &Self) -> Option<String> {
         let word = self.0.iter().zip(&allowed.0).position(|(a, b)| a & !b != 0)?;

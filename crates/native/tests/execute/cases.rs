@@ -113,6 +113,8 @@ fn what_overflows_is_visited() {
             let x = [x[0], x[1], 0, 0, 0];
             assert_eq!(world.run(0, 3, x), interpreter::run(&mut world, &forms, 0, 3, x));
         }
+        let figures = world.codes[0].figures;
+        assert_eq!((figures.flag_branches, figures.flag_registers), (1, 0));
     }
 }
 
