@@ -6,4 +6,5 @@ mod cases;
 mod interpreter;
 mod measure;
 mod random;
+mod shapes;
 mod world;
