@@ -25,7 +25,7 @@ SEED ?=
 # The nightly compiler that miri and libFuzzer run on. Every other target has the compiler of rust-toolchain.toml.
 export NIGHTLY := nightly-2026-10-30
 
-.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential mutants soak bench litmus bench-locks bench-smp-cost bench-hedqvist bench-scheduling scaling past many-cores fuzz miri loom interleave lint recipes clean
+.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential mutants soak bench litmus bench-locks bench-smp-cost bench-hedqvist bench-native bench-scheduling scaling past many-cores fuzz miri loom interleave lint recipes clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
@@ -49,6 +49,7 @@ help:
 	@echo "make many-cores                          the paper's programs on 1 to 128 and 1,024 simulated cores, and with stolen time (docs/scaling.md)"
 	@echo "make bench-smp-cost                      the parallel VM with one scheduler against the sequential one"
 	@echo "make bench-hedqvist                      Hedqvist's experiment: no threads, workers, private threads"
+	@echo "make bench-native                        programs that compute: OTP's JIT, the interpreter, machine code (bench/native)"
 	@echo "make bench-scheduling                    two schedulers against two VMs, ticks, quotas, idling, bursts, the worker cache, the lock profile"
 	@echo "make recipes                             follow docs/add-a-bif.md and docs/add-an-opcode.md on a clone (half an hour)"
 	@echo "make check                               the checks of the Rust code; part of make test. Its parts:"
@@ -234,6 +235,9 @@ bench-hedqvist: build
 bench-smp-cost: build
 	@CARGO_TARGET_DIR=$(SINGLE) cargo build --quiet --release --bin myriad --no-default-features --features single
 	@cargo xtask bench smp-cost
+
+bench-native: build
+	@cargo xtask bench native
 
 bench-scheduling: build
 	@cargo xtask bench scheduling

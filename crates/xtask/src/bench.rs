@@ -5,6 +5,7 @@
 
 mod compiling;
 mod measure;
+mod native;
 mod parts;
 mod projects;
 mod quota;
@@ -14,26 +15,28 @@ mod table;
 
 use crate::files::{self, top};
 use crate::otp::{self, Otp};
-use crate::stop::{Done, Stop};
+use crate::stop::{self, Done, Stop};
 use crate::words::Words;
 use crate::{json, parallel, program};
 use measure::Bench;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use table::Tables;
 
 /// The words that the command takes.
-pub const TAKES: &str = "[-n RUNS] [--erl ERL] [--vm ERL] [--cases NAMES] [--idle N] [--plt] [--quick] [--timeout S] [--json FILE] [PART...]
+pub const TAKES: &str = "[-n RUNS] [--erl ERL] [--second ERL] [--vm ERL] [--cases NAMES] [--idle N] [--plt] [--quick] [--processor-time] [--timeout S] [--json FILE] [PART...]
   PART            examples, scaling, rates, shared, builtins, io, boot, idle, compile (all of these without one), and projects, which wants
-                  Elixir and rebar3 (tools/setup projects); smp-cost: the parallel VM with one scheduler against the sequential one
+                  Elixir and rebar3 (tools/setup projects); native: programs that compute, by OTP's JIT, the interpreter and machine
+                  code (make bench-native); smp-cost: the parallel VM with one scheduler against the sequential one
                   (make bench-smp-cost); scheduling: two VMs side by side, ticks, quotas, bursts, idling (make bench-scheduling)
   -n RUNS         medians of so many runs (5)
   --erl ERL       the VM to compare with (OTP's)
+  --second ERL    another one that `native` compares with
   --vm ERL        the VM that is measured (bin/erl)
-  --cases NAMES   of shared, builtins, io and scheduling only these, with commas between
+  --cases NAMES   of shared, builtins, io, native and scheduling only these, with commas between
   --idle N        how many processes `idle` keeps (200000)
   --plt           `projects` has Dialyzer's PLT of kernel and stdlib, too (minutes)
   --quick         `scheduling` in small, to see that it can be measured
+  --processor-time  `native` compares processor time, for busy machines
   --timeout S     the seconds that a run may take (120; 3600 with --plt)
   --json FILE     the figures for other programs
 
@@ -42,23 +45,29 @@ The tables go to target/bench/results.md as well.
 
 /// Measures the parts, one after the other.
 pub fn main(words: &[String]) -> Done {
-    let valued = ["-n", "--erl", "--vm", "--cases", "--idle", "--timeout", "--json"];
-    let words = Words::parse(words, &["--plt", "--quick"], &valued)?;
+    let valued = ["-n", "--erl", "--second", "--vm", "--cases", "--idle", "--timeout", "--json"];
+    let words = Words::parse(words, &["--plt", "--quick", "--processor-time"], &valued)?;
     let parts = parts::chosen(&words.rest)?;
     let bench = bench(&words)?;
     let sources = examples();
     let own = ["micro", "shared", "builtins", "io_ops", "hedqvist", "scheduling", "calls"]
         .map(|name| top().join(format!("bench/{name}.erl")));
     files::remove_folder(&bench.work);
-    otp::compile(&bench.otp, &bench.ebin(), &["-W0"], &sources.into_iter().chain(own).collect::<Vec<_>>())?;
+    otp::compile(
+        &bench.otp,
+        &bench.ebin(),
+        &["-W0"],
+        &sources.into_iter().chain(own).chain(native::sources()).collect::<Vec<_>>(),
+    )?;
     let mut tables = Tables::new(&bench.work.join("results.md"));
     tables.say(&machine(&bench))?;
     for part in parts {
         (part.run)(&bench, &mut tables)?;
     }
-    json::result(&words, "bench", true, || tables.found())?;
+    let good = tables.good();
+    json::result(&words, "bench", good, || tables.found())?;
     println!("\nwritten to {}", bench.work.join("results.md").display());
-    Ok(ExitCode::SUCCESS)
+    Ok(stop::verdict(good))
 }
 
 fn bench(words: &Words) -> Result<Bench, Stop> {
@@ -71,6 +80,8 @@ fn bench(words: &Words) -> Result<Bench, Stop> {
         cases: words.value("--cases").map(|names| names.split(',').map(str::to_owned).collect()),
         idle: words.number("--idle")?.unwrap_or(200_000),
         plt,
+        second: words.value("--second").map(program::find).transpose()?,
+        processor_time: words.has("--processor-time"),
         quick: words.has("--quick"),
         timeout: words.number("--timeout")?.unwrap_or(if plt { 3600 } else { 120 }),
         work: top().join("target/bench"),

@@ -26,6 +26,10 @@ pub struct Bench {
     pub idle: usize,
     /// Is Dialyzer's PLT of kernel and stdlib among the projects?
     pub plt: bool,
+    /// A second `erl` that `native` compares with.
+    pub second: Option<PathBuf>,
+    /// Does `native` compare processor time?
+    pub processor_time: bool,
     /// Are small sizes enough, to see that it can be measured?
     pub quick: bool,
     /// The seconds that a run may take.
@@ -207,7 +211,8 @@ impl Bench {
 
 const NO_SPINNING: [&str; 6] = ["+sbwt", "none", "+sbwtdcpu", "none", "+sbwtdio", "none"];
 
-fn said(command: &mut Command) -> Option<String> {
+/// What a program prints; its errors nobody wants.
+pub fn said(command: &mut Command) -> Option<String> {
     let output = command.stderr(Stdio::null()).output().ok()?;
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
@@ -223,7 +228,8 @@ pub fn values<const N: usize>(command: &mut Command) -> Option<[f64; N]> {
     values_in(&said(command)?)
 }
 
-fn values_in<const N: usize>(text: &str) -> Option<[f64; N]> {
+/// The same, of what it has printed.
+pub fn values_in<const N: usize>(text: &str) -> Option<[f64; N]> {
     let line = text.lines().find_map(|line| line.strip_prefix("value "))?;
     let numbers: Vec<f64> = line.split(' ').map(str::parse).collect::<Result<_, _>>().ok()?;
     numbers.try_into().ok()
@@ -238,7 +244,11 @@ fn median_of<const N: usize>(runs: &[Option<[f64; N]>], index: usize) -> Option<
 }
 
 fn spread_of<const N: usize>(runs: &[Option<[f64; N]>], index: usize) -> Option<Spread> {
-    let values: Vec<f64> = runs.iter().map(|run| run.map(|values| values[index])).collect::<Option<_>>()?;
+    spread(runs.iter().map(|run| run.map(|values| values[index])).collect::<Option<_>>()?)
+}
+
+/// The spread of some values; nothing of none.
+pub fn spread(values: Vec<f64>) -> Option<Spread> {
     let least = values.iter().copied().reduce(f64::min)?;
     let most = values.iter().copied().reduce(f64::max)?;
     Some(Spread { median: median(values)?, least, most })
@@ -251,7 +261,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 }
 
 /// Says on a terminal what is being done.
-fn progress(what: &str) {
+pub fn progress(what: &str) {
     let mut terminal = std::io::stderr();
     if terminal.is_terminal() {
         let _ = write!(terminal, "\r\x1b[K  {what}");

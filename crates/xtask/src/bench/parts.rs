@@ -2,7 +2,7 @@
 
 use super::measure::{Bench, Pair};
 use super::table::{Better, Tables};
-use super::{compiling, examples, projects, scheduling, smp_cost};
+use super::{compiling, examples, native, projects, scheduling, smp_cost};
 use crate::files;
 use crate::stop::Stop;
 
@@ -13,8 +13,8 @@ pub struct Part {
     pub run: fn(&Bench, &mut Tables) -> Result<(), Stop>,
 }
 
-/// All parts; the last three only when they are named.
-const PARTS: [Part; 12] = [
+/// All parts; the last four only when they are named.
+const PARTS: [Part; 13] = [
     Part { name: "examples", run: programs },
     Part { name: "scaling", run: scaling },
     Part { name: "rates", run: rates },
@@ -25,14 +25,15 @@ const PARTS: [Part; 12] = [
     Part { name: "idle", run: idle },
     Part { name: "compile", run: compiling::compile },
     Part { name: "projects", run: projects::projects },
+    Part { name: "native", run: native::native },
     Part { name: "smp-cost", run: smp_cost::smp_cost },
     Part { name: "scheduling", run: scheduling::scheduling },
 ];
 
-/// The parts that are named, or all but the last three.
+/// The parts that are named, or all but the last four.
 pub fn chosen(names: &[String]) -> Result<Vec<&'static Part>, Stop> {
     if names.is_empty() {
-        return Ok(PARTS.iter().take(PARTS.len() - 3).collect());
+        return Ok(PARTS.iter().take(PARTS.len() - 4).collect());
     }
     let find = |name: &String| {
         let part = PARTS.iter().find(|part| part.name == name);

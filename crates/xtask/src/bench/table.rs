@@ -30,12 +30,13 @@ pub struct Tables {
     text: String,
     table: String,
     rows: Vec<Row>,
+    wrong: bool,
 }
 
 impl Tables {
     /// No table yet; the page gets each line as it comes.
     pub fn new(page: &Path) -> Tables {
-        Tables { page: page.to_owned(), text: String::new(), table: String::new(), rows: vec![] }
+        Tables { page: page.to_owned(), text: String::new(), table: String::new(), rows: vec![], wrong: false }
     }
 
     /// A line.
@@ -61,12 +62,35 @@ impl Tables {
 
     /// A row of the table.
     pub fn row(&mut self, name: &str, unit: &'static str, better: Better, pair: Pair) -> Result<(), Stop> {
-        let ratio = pair.ratio(better);
+        let table = self.table.clone();
+        let ratio = self.keep(&table, name, unit, better, pair);
         let figure = |value: Option<f64>| value.map_or_else(|| "failed".to_owned(), |value| value.to_string());
         let shown = ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"));
-        self.say(&format!("| {name} | {} {unit} | {} {unit} | {shown} |", figure(pair.erl), figure(pair.vm)))?;
-        self.rows.push(Row { table: self.table.clone(), name: name.to_owned(), unit, pair, ratio });
-        Ok(())
+        self.say(&format!("| {name} | {} {unit} | {} {unit} | {shown} |", figure(pair.erl), figure(pair.vm)))
+    }
+
+    /// Keeps a pair for the file of JSON without a row of its own; its ratio.
+    pub fn keep(&mut self, table: &str, name: &str, unit: &'static str, better: Better, pair: Pair) -> Option<f64> {
+        let ratio = pair.ratio(better);
+        self.rows.push(Row { table: table.to_owned(), name: name.to_owned(), unit, pair, ratio });
+        ratio
+    }
+
+    /// Says that a program does not do what it should.
+    pub fn wrong(&mut self, what: &str) -> Result<(), Stop> {
+        self.wrong = true;
+        self.say(&format!("WRONG: {what}"))
+    }
+
+    /// Did all programs do what they should, as far as that is looked at?
+    pub fn good(&self) -> bool {
+        !self.wrong
+    }
+
+    /// The geometric mean of a table's ratios, and of how many it is.
+    pub fn mean_of(&self, table: &str) -> String {
+        let ratios: Vec<f64> = self.rows.iter().filter(|row| row.table == table).filter_map(|row| row.ratio).collect();
+        geometric_mean(&ratios).map_or_else(|| "-".to_owned(), |mean| format!("{mean:.2} (of {})", ratios.len()))
     }
 
     /// Begins a table whose rows are figures of one VM's own, each with what Myriad's is to be.
@@ -95,10 +119,7 @@ impl Tables {
 
     /// The last row of a table: the geometric mean of its ratios.
     pub fn mean(&mut self) -> Result<(), Stop> {
-        let ratios: Vec<f64> =
-            self.rows.iter().filter(|row| row.table == self.table).filter_map(|row| row.ratio).collect();
-        let mean =
-            geometric_mean(&ratios).map_or_else(|| "-".to_owned(), |mean| format!("{mean:.2} (of {})", ratios.len()));
+        let mean = self.mean_of(&self.table);
         self.say(&format!("| geometric mean | | | {mean} |"))
     }
 
@@ -183,6 +204,11 @@ mod tests {
                         \n| Own | erl | Myriad | aim |\n| --- | ---: | ---: | ---: |\n| c | - | 1234 us (900 to 2000) | 100 us |\n\
                         | d | 0.96 (0.90 to 1.00) | failed | 0.95 |\n";
         assert_eq!(files::read(&folder.join("page")).unwrap(), expected);
+        assert_eq!(tables.keep("Kept", "e", "ms", Better::Less, Pair { erl: Some(3.0), vm: Some(1.0) }), Some(3.0));
+        assert_eq!((tables.mean_of("Kept").as_str(), tables.mean_of("None").as_str()), ("3.00 (of 1)", "-"));
+        assert!(tables.good());
+        tables.wrong("f").unwrap();
+        assert!(!tables.good());
         assert!(Json::Object(tables.found()).to_text().contains(r#""erl": 4.5, "myriad": 2.25, "ratio": 2}"#));
         files::remove_folder(&folder);
     }
