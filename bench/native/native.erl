@@ -17,7 +17,7 @@ programs() ->
      {exceptions, native_calls, exceptions, 1000, 3500000},
      {interpreter, native_machine, interpreter, 1000, 800000},
      {nqueens, native_search, nqueens, 6, 12},
-     {pentomino, native_search, pentomino, 3, 7},
+     {pentomino, native_search, pentomino, 3, 8},
      {fannkuch, native_search, fannkuch, 6, 9},
      {comp, native_search, comp, 50, 16000},
      {sieve, native_search, sieve, 1000, 1000000},

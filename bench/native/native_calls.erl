@@ -62,7 +62,7 @@ exceptions(N, Sum) ->
             error:badarith -> 2;
             exit:Reason -> length(Reason)
         after
-            erase_nothing(N)
+            done(N)
         end,
     exceptions(N - 1, Sum + Value).
 
@@ -74,4 +74,4 @@ deep(N, Kind) -> 1 + deep(N - 1, Kind).
 
 zero(N) -> N - 1.
 
-erase_nothing(N) -> N.
+done(N) -> N.

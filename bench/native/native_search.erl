@@ -14,9 +14,10 @@ is_safe(Column, Distance, [Other | Placed]) ->
     Column =/= Other andalso abs(Column - Other) =/= Distance andalso is_safe(Column, Distance + 1, Placed).
 
 %% How many ways there are to fill a board of N by 5 with N different pentominoes. The first free square is covered by each piece
-%% that is left, in each way that it can lie. The board is an integer with a border, ten bits for a row.
+%% that is left, in each way that it can lie. The board is an integer, six bits for a row: the free squares and, between them, a border, which no piece can cross
+%% without a square on it.
 pentomino(N) ->
-    Width = 10,
+    Width = 6,
     Rows = [(2#11111 bsl (Width * Row)) || Row <- lists:seq(0, N - 1)],
     Free = lists:foldl(fun(Row, Board) -> Board bor Row end, 0, Rows),
     fill(Free, [lying(Piece, Width) || Piece <- pieces()], []).
