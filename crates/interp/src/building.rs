@@ -47,6 +47,16 @@ impl Fault {
             Fault::NoFloat => "no_float",
         }
     }
+
+    /// Is the size of the segment not known for this fault? Of a binary that is to be appended to it is not asked, and of characters in
+    /// UTF-8 and UTF-16 the longest is assumed.
+    fn hides_size(&self, kind: u32, size: Term) -> bool {
+        match self {
+            Fault::Size | Fault::TooLarge => true,
+            Fault::Type => kind == segment::UTF32 || kind == segment::BINARY && size.is_am(am::all),
+            _ => false,
+        }
+    }
 }
 
 /// Size operand times unit.
@@ -358,8 +368,8 @@ pub unsafe fn create_bin(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
             };
         }
         let (mut total, mut extra) = (0, 0);
-        // The first number of a wrong type: told only if all sizes are right.
-        let mut no_number = None;
+        // The first value that does not fit: told only if all sizes are known.
+        let mut unfit = None;
         for i in 0..n {
             let s = segments(i);
             let bits = if s.kind == segment::STRING {
@@ -377,14 +387,12 @@ pub unsafe fn create_bin(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
                         return failed(m, &s, &Fault::TooLarge);
                     }
                 }
-                Err(Fault::Type) if matches!(s.kind, segment::INTEGER | segment::FLOAT) => {
-                    no_number = no_number.or(Some(i))
-                }
-                Err(fault) => return failed(m, &s, &fault),
+                Err(fault) if fault.hides_size(s.kind, s.size(m)) => return failed(m, &s, &fault),
+                Err(fault) => unfit = unfit.or(Some((s, fault))),
             }
         }
-        if let Some(i) = no_number {
-            return failed(m, &segments(i), &Fault::Type);
+        if let Some((s, fault)) = unfit {
+            return failed(m, &s, &fault);
         }
         let (term, data, mut at, end) = if appends {
             let first = segments(0);

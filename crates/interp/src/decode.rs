@@ -35,7 +35,7 @@ pub use basic::is_ordinary_call;
 pub use emit::{Unfit, constant};
 pub use operands::At;
 
-use myriad_beam::{Arg, Body, Kind, Op};
+use myriad_beam::{Arg, Body, Instr, Kind, Op};
 use myriad_term::am;
 use myriad_vm::Vm;
 use myriad_vm::code::{Function, Module};
@@ -72,18 +72,33 @@ pub fn translate(vm: &'static Vm, function: &'static Function) -> Option<Decoded
     }
 }
 
+/// Is this a call that is never returned to, of a function that is not built in? OTP drops the line in front of it: what follows without
+/// a line of its own is on the one before.
+fn leaves(vm: &Vm, module: &Module, instruction: &Instr<'_>) -> bool {
+    let is_tail_call = matches!(instruction.op, Op::CallExtOnly | Op::CallExtLast);
+    let callee = instruction.args.get(1).and_then(Arg::number).and_then(|i| module.imports.get(i as usize));
+    is_tail_call && callee.is_some_and(|export| vm.bifs.bif(export.mfa).is_none())
+}
+
 /// The instructions of a function that do something, and labels that are branched to, with what is known at each.
 ///
 /// # Errors
 /// The function is not one of the module's.
-pub fn read<'a>(module: &Module, function: &Function, body: &'a Body) -> Result<Vec<At<'a>>, Unfit> {
+pub fn read<'a>(
+    vm: &Vm,
+    module: &Module,
+    function: &Function,
+    body: &'a Body,
+) -> Result<Vec<At<'a>>, Unfit> {
     let def = module.beam.functions.get(function.index as usize).ok_or(Unfit)?;
+    let all: Vec<Instr<'a>> = body.iter().collect();
     let frames = module.beam.frames(body);
     let proofs = module.beam.proofs(function.index, body);
-    let mut list = Vec::with_capacity(body.len());
+    let mut list = Vec::with_capacity(all.len());
     let mut line = 0;
-    for (i, instruction) in body.iter().enumerate() {
+    for (i, instruction) in all.iter().enumerate() {
         match instruction.op {
+            Op::Line if all.get(i + 1).is_some_and(|next| leaves(vm, module, next)) => continue,
             Op::Line => {
                 // Without a line table the operand means nothing.
                 line = instruction.args.first().and_then(Arg::number).unwrap_or(0) as u32;
@@ -122,7 +137,7 @@ fn translate_body(
 ) -> Result<Decoded, Unfit> {
     let def = module.beam.functions.get(function.index as usize).ok_or(Unfit)?;
     let proofs = module.beam.proofs(function.index, body);
-    let list = read(module, function, body)?;
+    let list = read(vm, module, function, body)?;
     let mut emitter = Emitter::new(vm, module, function, def.info);
     let mut rest = &list[..];
     while let Some((at, after)) = rest.split_first() {

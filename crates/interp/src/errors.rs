@@ -10,6 +10,7 @@
 //! The raw trace is a tuple `{Class, Arguments, Info, Trace, Module1, Function1, ArityAndLine1, File1, ...}` of immediates (but for
 //! the first few), cheap to make and safe to keep whatever happens to the code: most traces are never looked at.
 
+use crate::instr::Op;
 use crate::machine::{Machine, high, mfa, target};
 use crate::stack::{frame_of, place, walk};
 use crate::trace::frames::unwound;
@@ -34,7 +35,7 @@ const FROM_FUNC_INFO: Term = Term::NIL;
 pub fn raise_at(m: &mut Machine<'_, '_>, pc: *const u32, class: Class, reason: Term) -> *const u32 {
     begin(m, class, reason);
     let frame = here(m, pc);
-    unwind(m, frame)
+    unwind(m, pc, frame)
 }
 
 /// Raises `error:Reason` at `pc`.
@@ -55,7 +56,7 @@ pub fn tagged_error_at(m: &mut Machine<'_, '_>, pc: *const u32, tag: Atom, value
 pub fn error_after_push(m: &mut Machine<'_, '_>, pc: *const u32, reason: Term) -> *const u32 {
     begin(m, Class::Error, reason);
     here(m, pc);
-    unwind(m, 0)
+    unwind(m, std::ptr::null(), 0)
 }
 
 /// Raises `error:Reason` with arguments or `error_info` for the frame of `pc` itself.
@@ -65,7 +66,7 @@ pub fn error_with(m: &mut Machine<'_, '_>, pc: *const u32, reason: Term, argumen
     m.ctx.state.exception.arguments = arguments;
     m.ctx.state.exception.info = info;
     let frame = here(m, pc);
-    unwind(m, frame)
+    unwind(m, pc, frame)
 }
 
 /// Raises `error:undef` for a call of `what` that has been made: its caller is on the stack.
@@ -74,7 +75,7 @@ pub fn undefined_call(m: &mut Machine<'_, '_>, what: Mfa, arguments: Term) -> *c
     begin(m, Class::Error, Term::atom(am::undef));
     m.ctx.state.exception.arguments = arguments;
     m.ctx.state.exception.frames.push(TraceFrame { mfa: what, line: 0, module: std::ptr::null() });
-    unwind(m, 0)
+    unwind(m, std::ptr::null(), 0)
 }
 
 /// The module that explains errors of a built-in.
@@ -105,7 +106,7 @@ pub fn bif_error(m: &mut Machine<'_, '_>, pc: *const u32, what: Mfa, arguments: 
     m.ctx.state.exception.arguments = arguments;
     m.ctx.state.exception.frames.push(TraceFrame { mfa: what, line: 0, module: std::ptr::null() });
     let frame = if pc.is_null() { 0 } else { here(m, pc) };
-    unwind(m, frame)
+    unwind(m, pc, frame)
 }
 
 /// A built-in has put class, reason and perhaps the trace, arguments and info in the process ([`myriad_vm::Escape::Raised`]).
@@ -116,7 +117,7 @@ pub fn raised(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
         return hand_over(m);
     }
     let frame = if pc.is_null() { 0 } else { here(m, pc) };
-    unwind(m, frame)
+    unwind(m, pc, frame)
 }
 
 /// Raises at `pc` what a built-in has given that only raises.
@@ -162,12 +163,16 @@ fn here(m: &mut Machine<'_, '_>, pc: *const u32) -> usize {
     }
 }
 
-/// Adds the callers' frames (above `frame` Y registers) and goes to the handler.
-fn unwind(m: &mut Machine<'_, '_>, frame: usize) -> *const u32 {
+/// Adds the callers' frames (above `frame` Y registers) and goes to the handler. `pc` is where it was raised, or null.
+fn unwind(m: &mut Machine<'_, '_>, pc: *const u32, frame: usize) -> *const u32 {
+    // SAFETY: an instruction, or null.
+    let calls = !pc.is_null() && unsafe { matches!(m.op(pc), Op::CallBif | Op::CallBifLast) };
+    // A call of a built-in right behind another call is where that one returns to: in OTP's traces one place.
+    let last = if calls { pc.cast::<Continuation>().wrapping_sub(1) } else { std::ptr::null() };
     let depth = m.ctx.vm.defaults.exception_depth();
     let (stop, base) = (m.heap().stop, m.heap().hend);
     let frames = &mut m.ctx.state.exception.frames;
-    walk(stop, base, frame, |continuation| {
+    walk(stop, base, frame, last, |continuation| {
         if frames.len() < depth {
             // SAFETY: `walk` leaves out records without a function; code/K3.
             frames.push(frame_of(unsafe { &*continuation.function }, continuation.line));

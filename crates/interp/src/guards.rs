@@ -323,13 +323,15 @@ pub unsafe fn arithmetic(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
     }
 }
 
-/// Does the instruction add a constant that OTP takes for a small one to a register, or subtract it?
+/// Does the instruction add a constant that OTP takes for a small one to a register, or subtract one that is not negative?
 unsafe fn adds_constant(pc: *const u32, op: Op) -> bool {
+    // SAFETY: the caller's: an operand of the instruction.
+    let is_constant = |operand: usize| unsafe { *pc.add(operand) & 2 != 0 };
     let small = |operand: usize, least: i64| {
         // SAFETY: the caller's: operands of the instruction; a constant is read from the block's constants.
         unsafe {
             let at = pc.add(operand);
-            *at & 2 != 0
+            is_constant(operand)
                 && (*at.byte_offset((*at & !3) as i32 as isize).cast::<Term>())
                     .as_small()
                     .is_some_and(|k| (least..1 << 59).contains(&k))
@@ -337,8 +339,9 @@ unsafe fn adds_constant(pc: *const u32, op: Op) -> bool {
     };
     match op {
         Op::AddSmall => true,
-        Op::Add => small(1, -(1 << 59)) || small(2, -(1 << 59)),
-        Op::Subtract => small(2, 1 - (1 << 59)),
+        Op::Add if is_constant(1) => small(1, -(1 << 59)) && !is_constant(2),
+        Op::Add => small(2, -(1 << 59)),
+        Op::Subtract => small(2, 0) && !is_constant(1),
         _ => false,
     }
 }

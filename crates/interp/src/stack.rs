@@ -8,10 +8,15 @@ use myriad_vm::TraceFrame;
 use myriad_vm::code::{Continuation, Function, StackWalk};
 
 /// Calls `f` with the return points of a stack, innermost first, above `frame` Y registers, while it says so; the process's
-/// first return point and repeated ones are left out.
-pub fn walk(stop: *const u64, base: *const u64, frame: usize, mut f: impl FnMut(&'static Continuation) -> bool) {
+/// first return point and repeated ones are left out, as if `last` had come before them.
+pub fn walk(
+    stop: *const u64,
+    base: *const u64,
+    frame: usize,
+    mut last: *const Continuation,
+    mut f: impl FnMut(&'static Continuation) -> bool,
+) {
     let frame = words_below_return(stop, base, frame);
-    let mut last: *const Continuation = std::ptr::null();
     // SAFETY: the process stands still; the decoder has tracked the frame.
     for at in unsafe { StackWalk::new(stop, base, frame) } {
         let continuation = at.continuation;

@@ -80,7 +80,7 @@ pub unsafe fn compile(vm: &'static Vm, function: &'static Function, space: &Arc<
     }
     let def = module.beam.functions.get(function.index as usize).ok_or(declined(Declined::Unfit))?;
     let body = module.beam.decode_function(function.index).map_err(|_| declined(Declined::Unfit))?;
-    let list = read(module, function, &body).map_err(|_| declined(Declined::Unfit))?;
+    let list = read(vm, module, function, &body).map_err(|_| declined(Declined::Unfit))?;
     let live = Live::new(module, &body).ok_or(declined(Declined::TooLong))?;
     let translated = translate(vm, module, function, &list, &live).map_err(declined)?;
     let (draft, emitted) = companion(vm, function, def.info, &list, &translated).ok_or(declined(Declined::Unfit))?;

@@ -48,4 +48,11 @@ main() ->
     t:c(comprehension_filter, fun() -> << <<X>> || <<X>> <= B, X rem 2 =:= 1 >> end),
     t:c(comprehension_bad, fun() -> << <<X/binary>> || X <- t:id([<<1>>, a]) >> end),
     t:c(error_info, fun() -> try <<1, (t:id(x)):8, 2>> catch _:R:S -> {R, element(4, hd(S))} end end),
+    %% Of two faults the one that leaves a size unknown is told, then the first.
+    A = t:id(a),
+    Cause = fun(F) -> try F() catch error:R:S -> {R, maps:get(cause, proplists:get_value(error_info, element(4, hd(S))))} end end,
+    t:c(two_faults, fun() -> [Cause(F) || F <- [
+        fun() -> <<A:8, A/binary>> end, fun() -> <<A:8, Bits/binary>> end, fun() -> <<A:8, B:6/binary>> end, fun() -> <<A:8, A:2/binary>> end, fun() -> <<A:8, A/utf8>> end,
+        fun() -> <<A:8, A/utf32>> end, fun() -> <<A:8, 1:A>> end, fun() -> <<A/float, Bits/binary>> end, fun() -> <<1.5:B/float, A:8>> end, fun() -> <<1.5:(t:id(13))/float, A/binary>> end,
+        fun() -> <<1, Bits/binary, A/binary>> end, fun() -> <<A/binary, A/binary>> end, fun() -> <<A/binary, Bits/binary>> end, fun() -> <<Bits/binary, A/float>> end, fun() -> <<A/utf8, A/utf16>> end]] end),
     t:c(nested, fun() -> S = t:id(13), <<1:S, (<<2:S>>)/bitstring, 3:S>> end).

@@ -8,7 +8,9 @@ main() ->
             Old = erlang:system_flag(backtrace_depth, 1 bsl 30),
             {Old, erlang:system_flag(backtrace_depth, Old)}
         end),
-    t:each(bad, [-1, 1 bsl 70, a], fun(D) -> erlang:system_flag(backtrace_depth, D) end).
+    t:each(bad, [-1, 1 bsl 70, a], fun(D) -> erlang:system_flag(backtrace_depth, D) end),
+    %% The call that raises is where the one before it returns to.
+    t:c(right_behind, fun() -> [try F() catch _:_:S -> [Fun || {_, Fun, _, _} <- S, lists:member(Fun, [thrown, named, atom_to_list])] end || F <- [fun() -> thrown(3) end, fun() -> named(3) end]] end).
 
 depths(Depth) ->
     Old = erlang:system_flag(backtrace_depth, Depth),
@@ -25,3 +27,9 @@ deep(N) -> {deep(N - 1)}.
 
 again(0) -> throw(up);
 again(N) -> try again(N - 1) after ok end.
+
+thrown(0) -> up;
+thrown(N) -> throw(thrown(N - 1)).
+
+named(0) -> [];
+named(N) -> atom_to_list(named(N - 1)).

@@ -42,7 +42,12 @@ main() ->
     t:c(slash, fun() -> {t:id(4) / 2, t:id(1) / 3, t:id(1 bsl 70) / t:id(1 bsl 69)} end),
     t:c(slash_zero, fun() -> t:id(4) / t:id(0) end),
     t:c(slash_too_big, fun() -> t:id(1 bsl 2000) / 2 end),
-    t:c(isqrt, fun() -> isqrt(pow(10, 101)) end).
+    t:c(isqrt, fun() -> isqrt(pow(10, 101)) end),
+    %% What does not add up with a small constant is not told, unless it is a constant itself.
+    A = t:id(a),
+    t:c(unfit, fun() -> [try F() catch error:R:S -> {R, [{N, X} || {erlang, N, X, _} <- [hd(S)]]} end || F <- [
+        fun() -> A + 1 end, fun() -> 1 + A end, fun() -> A - 1 end, fun() -> A - -1 end, fun() -> A - -70000 end, fun() -> A + -1 end, fun() -> A - 0 end, fun() -> 1 - A end,
+        fun() -> A + (1 bsl 59 - 1) end, fun() -> A + (1 bsl 59) end, fun() -> A - (-1 bsl 58) end, fun() -> x + 1 end, fun() -> 1 + x end, fun() -> x - 1 end, fun() -> +x end]] end).
 
 attempt(F, A, B) ->
     try F(A, B) catch error:E -> E end.

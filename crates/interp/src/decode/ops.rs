@@ -479,7 +479,7 @@ fn emit_arithmetic(
     let constant = match op {
         Op::Add if a.reg().is_some() => small(e, b).map(|k| (a, k)),
         Op::Add if b.reg().is_some() => small(e, a).map(|k| (b, k)),
-        Op::Subtract if a.reg().is_some() => small(e, b).and_then(i32::checked_neg).map(|k| (a, k)),
+        Op::Subtract if a.reg().is_some() => small(e, b).filter(|k| *k >= 0).map(|k| (a, -k)),
         _ => None,
     };
     if let Some((reg, k)) = constant {
