@@ -10,9 +10,10 @@ FUZZ_SECONDS ?= 60
 # `make test` runs a third of OTP's own suites, each commit the next one, and begins no case after so many minutes.
 SHORT_MINUTES := 12
 
-# Calls that `make test` makes of built-ins on both VMs, how much damaged code it runs, and how long it soaks; `make differential`,
-# `make mutants` and `make soak` do more, and `make faults` takes more seeds.
+# Calls that `make test` makes of built-ins on both VMs, for how long it makes modules, how much damaged code it runs, and how long it
+# soaks; `make differential`, `make generated`, `make mutants` and `make soak` do more, and `make faults` takes more seeds.
 SHORT_CALLS := 30000
+SHORT_GENERATED := 40
 SHORT_SOAK := 40
 SHORT_MUTANTS := 500
 SHORT_SEEDS := 1..70
@@ -25,7 +26,7 @@ SEED ?=
 # The nightly compiler that miri and libFuzzer run on. Every other target has the compiler of rust-toolchain.toml.
 export NIGHTLY := nightly-2026-10-30
 
-.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential mutants soak bench litmus bench-locks bench-smp-cost bench-hedqvist bench-native bench-scheduling scaling past many-cores fuzz miri loom interleave lint recipes clean
+.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential generated mutants soak bench litmus bench-locks bench-smp-cost bench-hedqvist bench-native bench-scheduling scaling past many-cores fuzz miri loom interleave lint recipes clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
@@ -37,6 +38,7 @@ help:
 	@echo "make conformance [SUITES=\"big map\"]      OTP's own suites (docs/conformance.md)"
 	@echo "make projects                            Elixir, rebar3 and Dialyzer at work (minutes), on OTP and on Myriad"
 	@echo "make differential [SEED=1 CALLS=500000]    random calls of built-ins on OTP and on Myriad"
+	@echo "make generated [SEED=1 SECONDS=600]        random modules, called on OTP and on Myriad"
 	@echo "make mutants [SEED=1 MUTANTS=10000]        damaged code, loaded and called"
 	@echo "make faults [SEEDS=1..3400]                faults by seed on 2, 16 and 64 simulated cores"
 	@echo "make spread [SPREAD_SEEDS="1 2 3"]        the recorded programs on 1 and 64 schedulers, with slices of drawn lengths, and on private threads now and then"
@@ -81,6 +83,8 @@ test:
 	@$(MAKE) --no-print-directory test-projects
 	@echo "== the same calls on OTP and on Myriad"
 	@cargo xtask differential --seed 1 --calls $(SHORT_CALLS)
+	@echo "== the same modules on OTP and on Myriad, for $(SHORT_GENERATED) s"
+	@cargo xtask generated --seed 1 --seconds $(SHORT_GENERATED)
 	@echo "== damaged code"
 	@cargo xtask mutants --seed 1 --count $(SHORT_MUTANTS)
 	@echo "== soak for $(SHORT_SOAK) s"
@@ -197,6 +201,9 @@ conformance: build
 
 differential: build
 	@cargo xtask differential $(if $(SEED),--seed $(SEED)) --calls $(CALLS)
+
+generated: build
+	@cargo xtask generated $(if $(SEED),--seed $(SEED)) --seconds $(SECONDS)
 
 mutants: build
 	@cargo xtask mutants $(if $(SEED),--seed $(SEED)) --count $(MUTANTS)

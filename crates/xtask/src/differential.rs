@@ -1,7 +1,7 @@
 //! `cargo xtask differential`: the same random calls of built-ins on OTP and on Myriad, results and exceptions compared to the last
 //! detail.
 
-mod compare;
+pub mod compare;
 mod runs;
 
 use crate::files::{self, top};

@@ -7,6 +7,7 @@ mod bench;
 mod conf;
 mod differential;
 mod files;
+mod generated;
 mod json;
 mod launcher;
 mod mutants;
@@ -41,6 +42,12 @@ const COMMANDS: &[Command] = &[
         what: "the same random calls of built-ins on OTP and on Myriad",
         takes: differential::TAKES,
         run: differential::main,
+    },
+    Command {
+        name: "generated",
+        what: "random modules, called on OTP and on Myriad",
+        takes: generated::TAKES,
+        run: generated::main,
     },
     Command { name: "launcher", what: "make the directory that bin/erl starts from", takes: "", run: launcher::main },
     Command { name: "mutants", what: "damaged code, loaded and called", takes: mutants::TAKES, run: mutants::main },
