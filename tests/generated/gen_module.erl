@@ -32,13 +32,16 @@ draw(Seed, Number) ->
 
 signature({Name, Types}) -> [Name, "/", integer_to_list(length(Types))].
 
-%% Passes left out, and code for older releases, bring other sequences of instructions.
+%% Passes left out, and code for older releases, bring other sequences of instructions. (Without `bs_create_bin` the compiler refuses its own
+%% code if it has types.)
 options() ->
     case n(2) of
         1 -> [];
-        2 -> lists:usort(many(2, fun() -> pick([no_type_opt, no_ssa_opt, no_bool_opt, no_copt, no_bsm_opt, no_share_opt, no_fun_opt, no_recv_opt, no_stack_trimming, no_postopt,
-                                                no_bs_create_bin, no_init_yregs, no_make_fun3, no_shared_fun_wrappers, no_swap, inline, {inline_size, 60},
-                                                inline_list_funcs, r22, r23, r24]) end))
+        2 -> lists:usort(lists:flatten(many(2, fun() ->
+            pick([no_type_opt, no_ssa_opt, no_bool_opt, no_copt, no_bsm_opt, no_share_opt, no_fun_opt, no_recv_opt, no_stack_trimming, no_postopt,
+                  no_init_yregs, no_make_fun3, no_shared_fun_wrappers, no_swap, inline, {inline_size, 60}, inline_list_funcs, r22, r23, r24,
+                  [no_bs_create_bin, no_type_opt], [no_bs_create_bin, no_type_opt]])
+        end)))
     end.
 
 %% What seldom stands in a module.

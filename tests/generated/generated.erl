@@ -15,6 +15,7 @@ compiled(Seed, N, Dir) ->
     Name = gen_module:name(N),
     try binary(forms(Text), Options) of
         {ok, _, Binary, _} -> file:write_file(filename:join(Dir, Name ++ ".beam"), Binary);
+        {error, [{_, [{none, compile, {crash, Pass, _, _}} | _]} | _], _} -> io:format("generated: pass ~s of OTP's compiler crashes on ~s~n", [Pass, Name]);
         {error, Errors, _} -> faulty(Name, Dir, Text, {Options, Errors})
     catch
         Class:Reason:Stack -> faulty(Name, Dir, Text, {Class, Reason, Stack})

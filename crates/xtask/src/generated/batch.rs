@@ -63,6 +63,8 @@ pub struct Counts {
     pub calls: usize,
     /// Calls that took too long on OTP.
     pub late: usize,
+    /// Modules that ended OTP's VM by a signal.
+    pub ended: usize,
 }
 
 /// A call that differs, in a way to run.
@@ -85,6 +87,7 @@ impl Found {
         self.counts.functions += other.counts.functions;
         self.counts.calls += other.counts.calls;
         self.counts.late += other.counts.late;
+        self.counts.ended += other.counts.ended;
         self.differences.extend(other.differences);
         self.faults.extend(other.faults);
     }
@@ -107,6 +110,7 @@ impl Found {
             ("functions", self.counts.functions.into()),
             ("calls", self.counts.calls.into()),
             ("late_on_otp", self.counts.late.into()),
+            ("ended_otp", self.counts.ended.into()),
             ("faults", Json::List(self.faults.iter().map(|fault| fault.as_str().into()).collect())),
             ("differ", Json::List(differ.collect())),
         ]
@@ -122,18 +126,11 @@ impl Batch<'_> {
         setting.make(self.first, self.last, &dir)?;
         let of_otp = dir.join("otp");
         files::write(&of_otp, "")?;
-        let (status, otp) = self.outcomes(&setting.oracle, &[], PATIENCE, &dir, &of_otp)?;
+        let (otp, ended) = self.outcomes_of_otp(&dir, &of_otp)?;
         files::write(&of_otp, &otp)?;
-        if status != 0 {
-            let log = files::read_if_there(&dir.join("log"));
-            return Err(Stop::Failed(format!(
-                "OTP itself failed (seed {}, modules {} to {})\n{log}",
-                setting.seed, self.first, self.last
-            )));
-        }
         let otp = Outcomes::parse(&otp);
         let (calls, functions, late) = otp.count();
-        let counts = Counts { modules: self.last - self.first + 1, functions, calls, late };
+        let counts = Counts { modules: self.last - self.first + 1, functions, calls, late, ended };
         let unsteady =
             otp.unsteady().into_iter().map(|place| Difference { place, way: "OTP, and how a call is begun" });
         let mut found = Found { counts, differences: unsteady.collect(), faults: vec![] };
@@ -158,6 +155,35 @@ impl Batch<'_> {
             files::remove_folder(&dir);
         }
         Ok(found)
+    }
+
+    /// OTP's outcomes, and how many modules were taken out of the folder because they end its VM by a signal.
+    fn outcomes_of_otp(&self, dir: &Path, others: &Path) -> Result<(String, usize), Stop> {
+        let mut ended = 0;
+        loop {
+            let (status, outcomes) = self.outcomes(&self.setting.oracle, &[], PATIENCE, dir, others)?;
+            let module = (status > 128).then(|| next_module(dir, Outcomes::parse(&outcomes).last_module())).flatten();
+            match (status, module) {
+                (0, _) => return Ok((outcomes, ended)),
+                (_, Some(module)) => {
+                    println!(
+                        "generated: module {module} of seed {} ends OTP itself, by signal {}",
+                        self.setting.seed,
+                        status - 128
+                    );
+                    std::fs::remove_file(dir.join(format!("g_{module}.beam")))
+                        .map_err(|error| Stop::Failed(error.to_string()))?;
+                    ended += 1;
+                }
+                (_, None) => {
+                    let (seed, log) = (self.setting.seed, files::read_if_there(&dir.join("log")));
+                    return Err(Stop::Failed(format!(
+                        "OTP itself failed (seed {seed}, modules {} to {})\n{log}",
+                        self.first, self.last
+                    )));
+                }
+            }
+        }
     }
 
     /// The exit status of a VM that makes the calls, and their outcomes; without those that took too long by the file of another VM's.
@@ -244,13 +270,29 @@ impl Setting {
     }
 }
 
+/// The first module in a folder behind the one of this number.
+fn next_module(dir: &Path, last: u64) -> Option<u64> {
+    let names = files::ending(dir, ".beam");
+    let numbers = names.iter().filter_map(|file| files::stem(file).strip_prefix("g_")?.parse().ok());
+    numbers.filter(|number| *number > last).min()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    #[test]
+    fn modules_follow_by_number() {
+        let dir = std::env::temp_dir().join(format!("xtask-generated-{}", std::process::id()));
+        files::make_folder(&dir).unwrap();
+        ["g_9.beam", "g_10.beam", "g_11.erl"].iter().for_each(|name| files::write(&dir.join(name), "").unwrap());
+        assert_eq!([0, 9, 10].map(|last| next_module(&dir, last)), [Some(9), Some(10), None]);
+        files::remove_folder(&dir);
+    }
+
     fn found(calls: &[&str], faults: &[&str]) -> Found {
         let differ = calls.iter().map(|call| Difference { place: Place::parse(call).unwrap(), way: "tier 0" });
-        let counts = Counts { modules: 2, functions: 3, calls: 60, late: 1 };
+        let counts = Counts { modules: 2, functions: 3, calls: 60, late: 1, ended: 0 };
         Found {
             counts,
             differences: differ.collect(),
@@ -274,7 +316,7 @@ mod tests {
 
     #[test]
     fn the_json_names_the_calls_that_differ() {
-        let expected = "{\n  \"seed\": 7,\n  \"modules\": 2,\n  \"functions\": 3,\n  \"calls\": 60,\n  \"late_on_otp\": 1,\n  \
+        let expected = "{\n  \"seed\": 7,\n  \"modules\": 2,\n  \"functions\": 3,\n  \"calls\": 60,\n  \"late_on_otp\": 1,\n  \"ended_otp\": 0,\n  \
                         \"faults\": [\n    \"x\"\n  ],\n  \"differ\": [\n    {\"call\": \"1:f1:2\", \"way\": \"tier 0\"}\n  ]\n}\n";
         assert_eq!(Json::Object(found(&["1:f1:2"], &["x"]).to_json(7)).to_text(), expected);
     }

@@ -47,6 +47,11 @@ impl Outcomes {
         (self.0.len(), functions.len(), self.0.values().filter(|digest| *digest == LATE).count())
     }
 
+    /// The number of the last module that has one; 0 without any.
+    pub fn last_module(&self) -> u64 {
+        self.0.keys().next_back().map_or(0, |place| place.module)
+    }
+
     /// The calls that another VM answers in another way, or not at all. What took too long here may do so there.
     pub fn differing(&self, other: &Outcomes) -> Vec<Place> {
         let calls = self.0.iter().filter(|(_, digest)| *digest != LATE);
@@ -89,7 +94,7 @@ mod tests {
             (names(&otp.unsteady()), names(&here.unsteady())),
             (vec!["2:f1:2".to_owned()], vec!["1:f9:1".to_owned()])
         );
-        assert_eq!(otp.count(), (5, 3, 1));
+        assert_eq!((otp.count(), otp.last_module(), Outcomes::parse("").last_module()), ((5, 3, 1), 2, 0));
     }
 
     #[test]
