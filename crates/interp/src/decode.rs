@@ -72,12 +72,18 @@ pub fn translate(vm: &'static Vm, function: &'static Function) -> Option<Decoded
     }
 }
 
-/// Is this a call that is never returned to, of a function that is not built in? OTP drops the line in front of it: what follows without
-/// a line of its own is on the one before.
-fn leaves(vm: &Vm, module: &Module, instruction: &Instr<'_>) -> bool {
-    let is_tail_call = matches!(instruction.op, Op::CallExtOnly | Op::CallExtLast);
-    let callee = instruction.args.get(1).and_then(Arg::number).and_then(|i| module.imports.get(i as usize));
-    is_tail_call && callee.is_some_and(|export| vm.bifs.bif(export.mfa).is_none())
+/// Does OTP drop the line at this place, so that what follows without a line of its own is on the one before? It does in front of a tail
+/// call of a function that is not built in, where a move to X0 comes first.
+fn drops_line(vm: &Vm, module: &Module, all: &[Instr<'_>], at: usize) -> bool {
+    let moves = at
+        .checked_sub(1)
+        .is_some_and(|before| all[before].op == Op::Move && matches!(all[before].args, [_, Arg::X(0)]));
+    let Some(call) = all.get(at + 1).filter(|call| moves && matches!(call.op, Op::CallExtOnly | Op::CallExtLast))
+    else {
+        return false;
+    };
+    let callee = call.args.get(1).and_then(Arg::number).and_then(|i| module.imports.get(i as usize));
+    callee.is_some_and(|export| vm.bifs.bif(export.mfa).is_none())
 }
 
 /// The instructions of a function that do something, and labels that are branched to, with what is known at each.
@@ -98,7 +104,7 @@ pub fn read<'a>(
     let mut line = 0;
     for (i, instruction) in all.iter().enumerate() {
         match instruction.op {
-            Op::Line if all.get(i + 1).is_some_and(|next| leaves(vm, module, next)) => continue,
+            Op::Line if drops_line(vm, module, &all, i) => continue,
             Op::Line => {
                 // Without a line table the operand means nothing.
                 line = instruction.args.first().and_then(Arg::number).unwrap_or(0) as u32;

@@ -47,7 +47,7 @@ pub struct Way {
 const WAYS: &[Way] = &[Way { name: "tier 0", flags: &[] }, Way { name: "drawn slices", flags: &["+JMyields", "1"] }];
 
 /// How many modules are compiled in one VM and run in another.
-const IN_A_BATCH: u64 = 24;
+const IN_A_BATCH: u64 = 16;
 
 /// Makes modules, calls their functions, and says what differs.
 pub fn main(words: &[String]) -> Done {
