@@ -90,12 +90,7 @@ fn drops_line(vm: &Vm, module: &Module, all: &[Instr<'_>], at: usize) -> bool {
 ///
 /// # Errors
 /// The function is not one of the module's.
-pub fn read<'a>(
-    vm: &Vm,
-    module: &Module,
-    function: &Function,
-    body: &'a Body,
-) -> Result<Vec<At<'a>>, Unfit> {
+pub fn read<'a>(vm: &Vm, module: &Module, function: &Function, body: &'a Body) -> Result<Vec<At<'a>>, Unfit> {
     let def = module.beam.functions.get(function.index as usize).ok_or(Unfit)?;
     let all: Vec<Instr<'a>> = body.iter().collect();
     let frames = module.beam.frames(body);

@@ -154,8 +154,8 @@ macro_rules! for_each_instruction {
             ReturnTime "-" trace::frames::return_time
             Failed "-" errors::unreachable_code
             ReturnRecord "n*" errors::unreachable_code
-            EnterNative "-w" tiers::enter
-            ResumeNative "-w" tiers::resume
+            EnterNative "-w" tiers::switch
+            ResumeNative "-w" tiers::switch
             FailLoading "-" errors::not_decodable
             CallBif "nwf" bifs::call
             CallBifLast "nwuf" bifs::call_last

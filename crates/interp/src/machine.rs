@@ -43,8 +43,10 @@ pub struct Machine<'a, 'b> {
     pub build: Target,
     /// The heap's top, while machine code runs ([`crate::tiers`]).
     pub htop: *mut u64,
-    /// The native stack pointer of machine code.
-    pub native_stack: *mut u8,
+    /// The instruction that leads back to machine code, when tier 0 was called by that.
+    pub switch: *const u32,
+    /// Does machine code wait for tier 0?
+    pub is_visited: bool,
     /// Where machine code goes on in tier 0, for [`Ways::descend`].
     pub way_down: *const u32,
     /// What machine code jumps to.
@@ -79,6 +81,7 @@ impl<'a, 'b> Machine<'a, 'b> {
             (&raw mut (*machine).ctx).write(ctx);
             (&raw mut (*machine).build).write(Target::none());
             (&raw mut (*machine).ways).write(WAYS);
+            (&raw mut (*machine).is_visited).write(false);
             &mut *machine
         }
     }

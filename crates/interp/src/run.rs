@@ -27,7 +27,7 @@ mod receiving;
 mod state;
 
 use crate::instr::{ANY, FROM_X, FROM_Y, Op, STEP, TO_Y, VERSIONS, X, X_ONLY, Y};
-use crate::machine::Machine;
+use crate::machine::{Machine, SlowOp};
 use crate::{
     bifs, building, calls, costs, errors, guards, loop_intrinsics as loops, maps, matching, receive, tiers, trace,
 };
@@ -92,6 +92,9 @@ macro_rules! table {
             )*
         }
 
+        /// The work of the instructions out of line, by opcode from the first of them on.
+        static WORK: &[SlowOp] = &[$(work::$slow),*];
+
         /// All instructions' functions, by opcode and version.
         static TABLE: [Instruction; VERSIONS * STEP as usize] = {
             let general: [Instruction; Op::COUNT as usize] =
@@ -118,6 +121,19 @@ macro_rules! table {
     };
 }
 crate::instr::for_each_instruction!(table);
+
+/// The work of an instruction that is out of line, but for those that lead to machine code.
+///
+/// # Safety
+/// `pc` is an instruction.
+#[inline(always)]
+pub(crate) unsafe fn work_of(pc: *const u32) -> Option<SlowOp> {
+    // SAFETY: the caller's promise.
+    let opcode = unsafe { *pc } as u16;
+    let leads_away = opcode == Op::EnterNative as u16 || opcode == Op::ResumeNative as u16;
+    let index = usize::from(opcode.wrapping_sub(Op::EITHER.end));
+    if leads_away { None } else { WORK.get(index).copied() }
+}
 
 /// Runs from `pc` until the slice ends.
 ///

@@ -1,9 +1,9 @@
 //! Between tier 0 and machine code: the ways from one to the other, and who has what where.
 //!
-//! Tier 0 sees machine code as one instruction, [`EnterNative`](crate::instr::Op::EnterNative) or [`ResumeNative`](crate::instr::Op::ResumeNative), whose work is
-//! done when machine code leaves: it says which instruction comes next, or that the slice is over. Machine code sees tier 0 as an address to
-//! jump to. Nothing of a process stands in machine registers or on the native stack when it stops, and no address of machine code in what
-//! it keeps: it stops in tier 0 alone.
+//! Tier 0 sees machine code as one instruction, [`EnterNative`](crate::instr::Op::EnterNative) or [`ResumeNative`](crate::instr::Op::ResumeNative), which
+//! ends the slice as far as tier 0 is concerned: machine code calls tier 0 in its turn ([`interpret`]) where it needs it, by a jump to an
+//! address below, and goes on where that comes to such an instruction again. Nothing of a process stands in machine registers or on the
+//! native stack when it stops, and no address of machine code in what it keeps: it stops in tier 0 alone.
 //!
 //! While machine code runs:
 //! - `r15` holds the [`Machine`], `rsp` is constant and a multiple of 16, and at `rsp` begin [`SPILL_BYTES`] that the code may use between calls;
@@ -19,9 +19,10 @@
 //!
 //! Who calls a function in machine code has counted the reduction, stored the function as the machine's callee, and pushed the return point.
 
+use crate::instr::Op;
 use crate::machine::Machine;
+use crate::run;
 use myriad_code::NativePtr;
-use myriad_process::CodePtr;
 use myriad_sync::OnceLock;
 use myriad_vm::Vm;
 use myriad_vm::code::Function;
@@ -93,22 +94,58 @@ pub struct Ways {
     pub descend: NativePtr,
 }
 
-/// Runs machine code that is a function's entry, at the address in the operand: whoever enters has done what a caller does.
+/// Runs machine code that is a function's entry, or a point behind one, at the address in the operand: whoever enters a function has done what a
+/// caller does. If machine code has called tier 0, that goes back to it instead.
 ///
 /// # Safety
 /// `pc` is at the instruction, whose address leads to code that has been published and is not released as long as a process runs it.
-pub unsafe fn enter(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
-    // SAFETY: the operand is an address of machine code.
-    unsafe { ways::enter_function(m, crate::machine::wide(pc.add(1)) as *const u8).0 }
+pub unsafe fn switch(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    if m.is_visited {
+        m.switch = pc;
+    } else {
+        // SAFETY: the caller's promise.
+        unsafe { ways::enter(m, pc) };
+    }
+    std::ptr::null()
 }
 
-/// Runs machine code from a point behind an entry, at the address in the operand.
+/// Tier 0, as machine code calls it: runs from `pc` until it comes to an instruction that leads to machine code, which it gives; null: the slice is
+/// over. Nothing stands on the native stack between one such call and the next, so it is as deep as one run.
 ///
 /// # Safety
-/// As for [`enter`].
-pub unsafe fn resume(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+/// Of [`run::run`].
+unsafe extern "sysv64" fn interpret(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    let mut pc = pc;
+    // What is out of line needs no run: most visits are that.
+    // SAFETY: the caller's promise; the work gives the instruction that comes next.
+    while let Some(work) = unsafe { run::work_of(pc) } {
+        // SAFETY: as above.
+        pc = unsafe { work(m, pc) };
+        if pc.is_null() {
+            return pc;
+        }
+    }
     // SAFETY: as above.
-    unsafe { ways::enter_point(m, crate::machine::wide(pc.add(1)) as *const u8).0 }
+    unsafe {
+        if leads_to_machine_code(pc) {
+            return pc;
+        }
+        m.switch = std::ptr::null();
+        m.is_visited = true;
+        let _ = run::run(m, pc);
+        m.is_visited = false;
+    }
+    m.switch
+}
+
+/// Does an instruction lead to machine code?
+///
+/// # Safety
+/// One is there.
+#[inline(always)]
+unsafe fn leads_to_machine_code(pc: *const u32) -> bool {
+    // SAFETY: the caller's promise.
+    matches!(unsafe { *pc } as u16, op if op == Op::EnterNative as u16 || op == Op::ResumeNative as u16)
 }
 
 /// Where machine code enters a function that has none: it leaves for the function's entry in tier 0.
@@ -123,7 +160,8 @@ pub const WAYS: Ways =
 
 #[cfg(target_arch = "x86_64")]
 mod ways {
-    use super::{CodePtr, Machine, SPILL_BYTES};
+    use super::{Machine, SPILL_BYTES, interpret};
+    use crate::instr::Op;
     use myriad_heap::Heap;
     use myriad_vm::code::{Continuation, Function};
     use std::arch::naked_asm;
@@ -131,118 +169,147 @@ mod ways {
 
     type M = Machine<'static, 'static>;
 
-    const CALLEE: usize = offset_of!(M, callee);
-    const HEAP: usize = offset_of!(M, heap);
-    const HTOP: usize = offset_of!(M, htop);
-    const NATIVE_STACK: usize = offset_of!(M, native_stack);
-    const WAY_DOWN: usize = offset_of!(M, way_down);
-    const X: usize = M::X_OFFSET;
-    const HEAP_TOP: usize = offset_of!(Heap, htop);
-    const HEAP_STOP: usize = offset_of!(Heap, stop);
-    const ENTRY: usize = Function::ENTRY_OFFSET;
-    const RECORD: usize = size_of::<Continuation>();
-
     // Six registers are pushed, behind the return address: one word more, and the stack pointer is a multiple of 16.
     const FRAME: usize = SPILL_BYTES + 8;
     const _: () = assert!(SPILL_BYTES.is_multiple_of(16));
 
-    macro_rules! begin {
+    /// Goes on in machine code where the instruction at `rax` leads. The heap's top is in the heap.
+    macro_rules! go_up {
         () => {
-            "push rbx\npush rbp\npush r12\npush r13\npush r14\npush r15\nsub rsp, {frame}\nmov [rdi + {native_stack}], rsp\nmov r15, rdi\nmov r10, rsi\nmov r11, [r15 + {heap}]\nmov rax, [r11 + {heap_top}]\nmov [r15 + {htop}], rax"
+            "mov r11, [r15 + {heap}]
+            mov r10, [r11 + {heap_top}]
+            mov [r15 + {htop}], r10
+            mov r10, [rax + 4]
+            cmp word ptr [rax], {enter}
+            je 2f
+            mov rax, [r11 + {heap_stop}]
+            mov rdx, [r15 + {x}]
+            jmp r10
+            2:
+            mov rdi, [r11 + {heap_stop}]
+            mov rsi, [r15 + {x}]
+            mov rdx, [r15 + {x} + 8]
+            mov rcx, [r15 + {x} + 16]
+            mov r8, [r15 + {x} + 24]
+            mov r9, [r15 + {x} + 32]
+            jmp r10"
         };
     }
 
-    /// Goes on at `rax` in tier 0, with the stack pointer `rdi`.
-    macro_rules! leave {
+    /// Runs tier 0 from `rsi`, with the stack pointer `rdi`, and goes on in machine code afterwards, or leaves.
+    macro_rules! go_down {
         () => {
-            "mov r11, [r15 + {heap}]\nmov [r11 + {heap_stop}], rdi\nmov rdx, [r15 + {htop}]\nmov [r11 + {heap_top}], rdx\nmov rsp, [r15 + {native_stack}]\nadd rsp, {frame}\npop r15\npop r14\npop r13\npop r12\npop rbp\npop rbx\nret"
+            concat!(
+                "mov r11, [r15 + {heap}]
+                mov [r11 + {heap_stop}], rdi
+                mov rdx, [r15 + {htop}]
+                mov [r11 + {heap_top}], rdx
+                mov rdi, r15
+                call {interpret}
+                test rax, rax
+                je 3f
+                ",
+                go_up!(),
+                "
+                3:
+                add rsp, {frame}
+                pop r15
+                pop r14
+                pop r13
+                pop r12
+                pop rbp
+                pop rbx
+                ret"
+            )
         };
     }
 
-    /// Runs the code of a function at an address until it leaves: the instruction of tier 0 that comes next.
-    #[unsafe(naked)]
-    pub(super) unsafe extern "sysv64" fn enter_function(_m: &mut Machine<'_, '_>, _at: *const u8) -> CodePtr {
-        naked_asm!(
-            begin!(),
-            "mov rdi, [r11 + {heap_stop}]",
-            "mov rsi, [r15 + {x}]",
-            "mov rdx, [r15 + {x} + 8]",
-            "mov rcx, [r15 + {x} + 16]",
-            "mov r8, [r15 + {x} + 24]",
-            "mov r9, [r15 + {x} + 32]",
-            "jmp r10",
-            frame = const FRAME, native_stack = const NATIVE_STACK, heap = const HEAP, heap_top = const HEAP_TOP, htop = const HTOP,
-            heap_stop = const HEAP_STOP, x = const X,
-        )
+    /// A way down: some instructions, then [`go_down`].
+    macro_rules! way_down {
+        ($($text:expr),* ; $($operands:tt)*) => {
+            naked_asm!(
+                $($text,)*
+                go_down!(),
+                interpret = sym interpret,
+                frame = const FRAME,
+                heap = const offset_of!(M, heap),
+                htop = const offset_of!(M, htop),
+                heap_top = const offset_of!(Heap, htop),
+                heap_stop = const offset_of!(Heap, stop),
+                x = const M::X_OFFSET,
+                enter = const Op::EnterNative as u16,
+                $($operands)*
+            )
+        };
     }
 
-    /// The same from a point behind the entry.
+    /// Runs machine code where the instruction leads, and tier 0 where that does, until the slice ends.
     #[unsafe(naked)]
-    pub(super) unsafe extern "sysv64" fn enter_point(_m: &mut Machine<'_, '_>, _at: *const u8) -> CodePtr {
+    pub(super) unsafe extern "sysv64" fn enter(_m: &mut Machine<'_, '_>, _at: *const u32) {
         naked_asm!(
-            begin!(),
-            "mov rax, [r11 + {heap_stop}]",
-            "mov rdx, [r15 + {x}]",
-            "jmp r10",
-            frame = const FRAME, native_stack = const NATIVE_STACK, heap = const HEAP, heap_top = const HEAP_TOP, htop = const HTOP,
-            heap_stop = const HEAP_STOP, x = const X,
+            "push rbx
+            push rbp
+            push r12
+            push r13
+            push r14
+            push r15
+            sub rsp, {frame}
+            mov r15, rdi
+            mov rax, rsi",
+            go_up!(),
+            frame = const FRAME,
+            heap = const offset_of!(M, heap),
+            htop = const offset_of!(M, htop),
+            heap_top = const offset_of!(Heap, htop),
+            heap_stop = const offset_of!(Heap, stop),
+            x = const M::X_OFFSET,
+            enter = const Op::EnterNative as u16,
         )
     }
 
     /// See [`super::CALL`].
     #[unsafe(naked)]
     pub(super) unsafe extern "sysv64" fn call() {
-        naked_asm!(
-            "mov [r15 + {x}], rsi",
-            "mov [r15 + {x} + 8], rdx",
-            "mov [r15 + {x} + 16], rcx",
-            "mov [r15 + {x} + 24], r8",
-            "mov [r15 + {x} + 32], r9",
-            "mov rax, [r15 + {callee}]",
-            "mov rax, [rax + {entry}]",
-            leave!(),
-            frame = const FRAME, native_stack = const NATIVE_STACK, heap = const HEAP, heap_top = const HEAP_TOP, htop = const HTOP,
-            heap_stop = const HEAP_STOP, x = const X, callee = const CALLEE, entry = const ENTRY,
+        way_down!(
+            "mov [r15 + {x}], rsi
+            mov [r15 + {x} + 8], rdx
+            mov [r15 + {x} + 16], rcx
+            mov [r15 + {x} + 24], r8
+            mov [r15 + {x} + 32], r9
+            mov rsi, [r15 + {callee}]
+            mov rsi, [rsi + {entry}]";
+            callee = const offset_of!(M, callee), entry = const Function::ENTRY_OFFSET,
         )
     }
 
     /// See [`super::RETURN`].
     #[unsafe(naked)]
     pub(super) unsafe extern "sysv64" fn return_down() {
-        naked_asm!(
-            "mov [r15 + {x}], rdx",
-            "mov rdi, rax",
-            "lea rax, [rcx + {record}]",
-            leave!(),
-            frame = const FRAME, native_stack = const NATIVE_STACK, heap = const HEAP, heap_top = const HEAP_TOP, htop = const HTOP,
-            heap_stop = const HEAP_STOP, x = const X, record = const RECORD,
+        way_down!(
+            "mov [r15 + {x}], rdx
+            mov rdi, rax
+            lea rsi, [rcx + {record}]";
+            record = const size_of::<Continuation>(),
         )
     }
 
     /// See [`super::Ways::visit`].
     #[unsafe(naked)]
     pub(super) unsafe extern "sysv64" fn visit() {
-        naked_asm!(
-            "mov rax, rsi",
-            leave!(),
-            frame = const FRAME, native_stack = const NATIVE_STACK, heap = const HEAP, heap_top = const HEAP_TOP, htop = const HTOP,
-            heap_stop = const HEAP_STOP,
-        )
+        way_down!("";)
     }
 
     /// See [`super::Ways::descend`].
     #[unsafe(naked)]
     pub(super) unsafe extern "sysv64" fn descend() {
-        naked_asm!(
-            "mov [r15 + {x}], rsi",
-            "mov [r15 + {x} + 8], rdx",
-            "mov [r15 + {x} + 16], rcx",
-            "mov [r15 + {x} + 24], r8",
-            "mov [r15 + {x} + 32], r9",
-            "mov rax, [r15 + {way_down}]",
-            leave!(),
-            frame = const FRAME, native_stack = const NATIVE_STACK, heap = const HEAP, heap_top = const HEAP_TOP, htop = const HTOP,
-            heap_stop = const HEAP_STOP, x = const X, way_down = const WAY_DOWN,
+        way_down!(
+            "mov [r15 + {x}], rsi
+            mov [r15 + {x} + 8], rdx
+            mov [r15 + {x} + 16], rcx
+            mov [r15 + {x} + 24], r8
+            mov [r15 + {x} + 32], r9
+            mov rsi, [r15 + {way_down}]";
+            way_down = const offset_of!(M, way_down),
         )
     }
 }
@@ -250,13 +317,9 @@ mod ways {
 /// Elsewhere there is no machine code to come from or to go to.
 #[cfg(not(target_arch = "x86_64"))]
 mod ways {
-    use super::{CodePtr, Machine};
+    use super::Machine;
 
-    pub(super) unsafe extern "C" fn enter_function(_: &mut Machine<'_, '_>, _: *const u8) -> CodePtr {
-        std::process::abort()
-    }
-
-    pub(super) unsafe extern "C" fn enter_point(_: &mut Machine<'_, '_>, _: *const u8) -> CodePtr {
+    pub(super) unsafe extern "C" fn enter(_: &mut Machine<'_, '_>, _: *const u32) {
         std::process::abort()
     }
 

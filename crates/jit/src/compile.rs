@@ -2,17 +2,18 @@
 
 use crate::live::Live;
 use crate::translate::{Declined, Name, Translated, translate};
+use myriad_beam::{Arg, Op};
 use myriad_code::NativePtr;
 use myriad_interp::code::{NativeCode, publish_companion};
 use myriad_interp::decode::companion::{Companion, Draft, Handler, Visit};
-use myriad_interp::decode::{At, read};
+use myriad_interp::decode::{At, is_ordinary_call, read};
 use myriad_native::code::{Options, Refused};
 use myriad_native::form::{Point, Symbol};
 use myriad_native::link::{CodeSpace, Linked};
 use myriad_native::memory::NoMemory;
 use myriad_sync::Arc;
 use myriad_vm::Vm;
-use myriad_vm::code::Function;
+use myriad_vm::code::{Function, Module};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt::{self, Display, Formatter};
@@ -106,15 +107,23 @@ fn companion(
     list: &[At<'_>],
     translated: &Translated,
 ) -> Option<(Draft, Emitted)> {
-    let mut made = Companion::new(vm, function.module()?, function, info);
+    let module = function.module()?;
+    let mut made = Companion::new(vm, module, function, info);
     let mut emitted = Emitted::default();
     for name in &translated.names {
         match *name {
             Name::Visit(index) | Name::Record(index) => {
-                if let Entry::Vacant(place) = emitted.visits.entry(Name::Visit(index)) {
+                let mut next = Some(index);
+                while let Some(index) = next.take()
+                    && let Entry::Vacant(place) = emitted.visits.entry(Name::Visit(index))
+                {
                     let point = translated.returning.contains(&index).then_some(index as u32);
                     let rest = list.get(index..index + translated.length(index))?;
                     place.insert(made.visit(rest, point).ok()?);
+                    if point.is_some() && list.get(index + 1).is_some_and(|at| calls_built_in(vm, module, at)) {
+                        made.runs_on();
+                        next = Some(index + 1);
+                    }
                 }
             }
             Name::Adoption(index) => {
@@ -133,6 +142,13 @@ fn companion(
         }
     }
     Some((made.finish().ok()?, emitted))
+}
+
+/// Is this a call of a built-in?
+fn calls_built_in(vm: &Vm, module: &Module, at: &At<'_>) -> bool {
+    let is_call = matches!(at.op, Op::CallExt | Op::CallExtLast | Op::CallExtOnly);
+    let import = at.args.get(1).and_then(Arg::number).and_then(|index| module.imports.get(index as usize));
+    is_call && import.is_some_and(|export| !is_ordinary_call(vm, export))
 }
 
 /// The word that a name stands for.

@@ -33,6 +33,8 @@ pub struct Companion {
     addresses: Vec<(usize, Option<u32>)>,
     /// Records that get it.
     records: Vec<(Point, u32)>,
+    /// Where machine code goes on behind the last visit, which is not there yet.
+    behind: Option<u32>,
 }
 
 /// An instruction of the companion.
@@ -61,8 +63,8 @@ pub struct Draft {
 impl Companion {
     /// One that has only the entry.
     pub fn new(vm: &'static Vm, module: &'static Module, function: &'static Function, info: u32) -> Companion {
-        let mut companion =
-            Companion { emitter: Emitter::new(vm, module, function, info), addresses: Vec::new(), records: Vec::new() };
+        let emitter = Emitter::new(vm, module, function, info);
+        let mut companion = Companion { emitter, addresses: Vec::new(), records: Vec::new(), behind: None };
         companion.emitter.place(0, 0);
         companion.emitter.entry_here();
         companion.way(Op::EnterNative, None);
@@ -83,34 +85,49 @@ impl Companion {
     /// The instruction goes beyond a limit of tier 0.
     pub fn visit(&mut self, rest: &[At<'_>], point: Option<u32>) -> Result<Visit, Unfit> {
         let Some(first) = rest.first() else { return Err(Unfit) };
+        self.go_back();
         self.emitter.place(first.line, first.frame);
         let (at, before) = (self.emitter.words(), self.emitter.records());
         basic::translate(&mut self.emitter, rest)?;
         let record = (self.emitter.records() > before).then(|| self.emitter.last_record());
-        if point.is_some() {
-            self.records.extend(record.zip(point));
-            self.way(Op::ResumeNative, point);
-        }
+        self.records.extend(record.zip(point));
+        self.behind = point;
         Ok(Visit { at, record })
+    }
+
+    /// Behind the last visit stands the next one, which is what machine code does there first; so that what tells a call by the record right in
+    /// front of it finds that one (`errors`).
+    pub fn runs_on(&mut self) {
+        self.behind = None;
+    }
+
+    /// The way back behind the last visit.
+    fn go_back(&mut self) {
+        if let Some(point) = self.behind.take() {
+            self.way(Op::ResumeNative, Some(point));
+        }
     }
 
     /// The message that is looked at becomes the process's; then machine code goes on at a point.
     pub fn adopt(&mut self, at: &At<'_>, point: u32) -> Visit {
+        self.go_back();
         self.emitter.place(at.line, at.frame);
         let visit = Visit { at: self.emitter.words(), record: None };
         self.emitter.op(Op::AdoptMessage, 0);
-        self.way(Op::ResumeNative, Some(point));
+        self.behind = Some(point);
         visit
     }
 
     /// Where instructions above branch to: machine code goes on at a point.
     pub fn label(&mut self, label: u32, point: u32) {
+        self.go_back();
         self.emitter.define(label);
         self.way(Op::ResumeNative, Some(point));
     }
 
     /// Where exceptions go on, at a label that has been given a point; the marker is in this Y register, on this line.
     pub fn handler(&mut self, label: u32, slot: u32, line: u32) -> Handler {
+        self.go_back();
         self.emitter.place(line, slot);
         Handler(self.emitter.handler_of(label, slot))
     }
@@ -119,8 +136,9 @@ impl Companion {
     ///
     /// # Errors
     /// It goes beyond a limit of tier 0.
-    pub fn finish(self) -> Result<Draft, Unfit> {
-        let Companion { emitter, addresses, records } = self;
+    pub fn finish(mut self) -> Result<Draft, Unfit> {
+        self.go_back();
+        let Companion { emitter, addresses, records, .. } = self;
         let (decoded, places) = emitter.finish_with_places()?;
         Ok(Draft { decoded: Box::new(decoded), addresses, records, places })
     }
