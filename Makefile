@@ -124,10 +124,13 @@ test-rust:
 	@cargo test --workspace --quiet
 	@cargo test --quiet -p myriad-sync -p myriad-sim --features myriad-sync/sim,myriad-sim/costs -- cost:: contention::
 
+NATIVE_PROGRAMS := binary/ code/ exception/ fun/ guard/ number/ term/ trace/
 test-erlang: build
 	@tools/setup tests
 	@echo "== recorded Erlang tests"
 	@cargo xtask recorded
+	@echo "== the same with every function in machine code, a part"
+	@cargo xtask recorded --native $(NATIVE_PROGRAMS)
 	@echo "== Myriad's own commands"
 	@tests/commands
 

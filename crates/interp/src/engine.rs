@@ -28,7 +28,7 @@ impl Interpreter {
 /// The machine for a slice of the process of `ctx`, with its X registers in place.
 fn machine<'a, 'b>(ctx: &'a mut Ctx<'b>) -> &'a mut Machine<'a, 'b> {
     ctx.state.count_negatively(ctx.sched.pace.look());
-    let m = Machine::begin(ctx);
+    let m = Machine::begin(ctx, run::interpret);
     let live = m.ctx.state.saved_x.len().min(X_REGISTERS);
     // Most processes that waited have none.
     if live > 0 {

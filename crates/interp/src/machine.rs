@@ -45,6 +45,8 @@ pub struct Machine<'a, 'b> {
     pub htop: *mut u64,
     /// The instruction that leads back to machine code, when tier 0 was called by that.
     pub switch: *const u32,
+    /// Tier 0, as machine code calls it.
+    pub interpret: unsafe extern "C" fn(&mut Machine<'_, '_>, *const u32) -> *const u32,
     /// Does machine code wait for tier 0?
     pub is_visited: bool,
     /// Where machine code goes on in tier 0, for [`Ways::descend`].
@@ -64,7 +66,10 @@ impl<'a, 'b> Machine<'a, 'b> {
     pub const X_OFFSET: usize = std::mem::offset_of!(Machine<'static, 'static>, registers);
 
     /// The machine for a slice of the process of `ctx`, in the register block of its scheduler: float and X registers are as the last slice has left them.
-    pub fn begin(ctx: &'a mut Ctx<'b>) -> &'a mut Machine<'a, 'b> {
+    pub fn begin(
+        ctx: &'a mut Ctx<'b>,
+        interpret: unsafe extern "C" fn(&mut Machine<'_, '_>, *const u32) -> *const u32,
+    ) -> &'a mut Machine<'a, 'b> {
         let machine: *mut Machine<'a, 'b> = ctx.sched.registers.start().as_ptr().cast();
         let (heap, reds) = (&raw mut ctx.state.heap, ctx.state.reductions.of_engine());
         // SAFETY: the block has room for a machine, is aligned, belongs to this thread, and nothing but the machine's pointer leads to it until the
@@ -81,6 +86,7 @@ impl<'a, 'b> Machine<'a, 'b> {
             (&raw mut (*machine).ctx).write(ctx);
             (&raw mut (*machine).build).write(Target::none());
             (&raw mut (*machine).ways).write(WAYS);
+            (&raw mut (*machine).interpret).write(interpret);
             (&raw mut (*machine).is_visited).write(false);
             &mut *machine
         }

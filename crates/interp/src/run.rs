@@ -25,6 +25,7 @@ mod moves;
 mod numbers;
 mod receiving;
 mod state;
+mod visit;
 
 use crate::instr::{ANY, FROM_X, FROM_Y, Op, STEP, TO_Y, VERSIONS, X, X_ONLY, Y};
 use crate::machine::{Machine, SlowOp};
@@ -34,6 +35,7 @@ use crate::{
 use myriad_term::Term;
 use myriad_vm::engine::SliceEnd;
 use state::State;
+pub use visit::interpret;
 
 /// An instruction's function: code pointer, X registers, stack pointer, heap top, machine.
 type Instruction = unsafe fn(*const u32, *mut Term, *mut Term, *mut u64, *mut Machine<'static, 'static>);

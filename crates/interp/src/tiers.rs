@@ -1,7 +1,7 @@
 //! Between tier 0 and machine code: the ways from one to the other, and who has what where.
 //!
 //! Tier 0 sees machine code as one instruction, [`EnterNative`](crate::instr::Op::EnterNative) or [`ResumeNative`](crate::instr::Op::ResumeNative), which
-//! ends the slice as far as tier 0 is concerned: machine code calls tier 0 in its turn ([`interpret`]) where it needs it, by a jump to an
+//! ends the slice as far as tier 0 is concerned: machine code calls tier 0 in its turn ([`Machine::interpret`]) where it needs it, by a jump to an
 //! address below, and goes on where that comes to such an instruction again. Nothing of a process stands in machine registers or on the
 //! native stack when it stops, and no address of machine code in what it keeps: it stops in tier 0 alone.
 //!
@@ -19,9 +19,7 @@
 //!
 //! Who calls a function in machine code has counted the reduction, stored the function as the machine's callee, and pushed the return point.
 
-use crate::instr::Op;
 use crate::machine::Machine;
-use crate::run;
 use myriad_code::NativePtr;
 use myriad_sync::OnceLock;
 use myriad_vm::Vm;
@@ -109,45 +107,6 @@ pub unsafe fn switch(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     std::ptr::null()
 }
 
-/// Tier 0, as machine code calls it: runs from `pc` until it comes to an instruction that leads to machine code, which it gives; null: the slice is
-/// over. Nothing stands on the native stack between one such call and the next, so it is as deep as one run.
-///
-/// # Safety
-/// Of [`run::run`].
-unsafe extern "sysv64" fn interpret(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
-    let mut pc = pc;
-    // What is out of line needs no run: most visits are that.
-    // SAFETY: the caller's promise; the work gives the instruction that comes next.
-    while let Some(work) = unsafe { run::work_of(pc) } {
-        // SAFETY: as above.
-        pc = unsafe { work(m, pc) };
-        if pc.is_null() {
-            return pc;
-        }
-    }
-    // SAFETY: as above.
-    unsafe {
-        if leads_to_machine_code(pc) {
-            return pc;
-        }
-        m.switch = std::ptr::null();
-        m.is_visited = true;
-        let _ = run::run(m, pc);
-        m.is_visited = false;
-    }
-    m.switch
-}
-
-/// Does an instruction lead to machine code?
-///
-/// # Safety
-/// One is there.
-#[inline(always)]
-unsafe fn leads_to_machine_code(pc: *const u32) -> bool {
-    // SAFETY: the caller's promise.
-    matches!(unsafe { *pc } as u16, op if op == Op::EnterNative as u16 || op == Op::ResumeNative as u16)
-}
-
 /// Where machine code enters a function that has none: it leaves for the function's entry in tier 0.
 pub const CALL: NativePtr = NativePtr(ways::call as *const u8);
 
@@ -160,7 +119,7 @@ pub const WAYS: Ways =
 
 #[cfg(target_arch = "x86_64")]
 mod ways {
-    use super::{Machine, SPILL_BYTES, interpret};
+    use super::{Machine, SPILL_BYTES};
     use crate::instr::Op;
     use myriad_heap::Heap;
     use myriad_vm::code::{Continuation, Function};
@@ -205,7 +164,7 @@ mod ways {
                 mov rdx, [r15 + {htop}]
                 mov [r11 + {heap_top}], rdx
                 mov rdi, r15
-                call {interpret}
+                call [r15 + {interpret}]
                 test rax, rax
                 je 3f
                 ",
@@ -230,7 +189,7 @@ mod ways {
             naked_asm!(
                 $($text,)*
                 go_down!(),
-                interpret = sym interpret,
+                interpret = const offset_of!(M, interpret),
                 frame = const FRAME,
                 heap = const offset_of!(M, heap),
                 htop = const offset_of!(M, htop),

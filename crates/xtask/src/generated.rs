@@ -44,7 +44,11 @@ pub struct Way {
 
 /// All ways to run. In each, calls are also begun with few reductions left and with little room on the heap (`gen_run:call/4`);
 /// `MYRIAD_EMULATOR` names an emulator that collects without need.
-const WAYS: &[Way] = &[Way { name: "tier 0", flags: &[] }, Way { name: "drawn slices", flags: &["+JMyields", "1"] }];
+const WAYS: &[Way] = &[
+    Way { name: "tier 0", flags: &[] },
+    Way { name: "drawn slices", flags: &["+JMyields", "1"] },
+    Way { name: "machine code", flags: &["+Jnative", "true"] },
+];
 
 /// How many modules are compiled in one VM and run in another.
 const IN_A_BATCH: u64 = 16;
