@@ -50,4 +50,5 @@ mod stubs;
 pub mod tiers;
 mod trace;
 
+pub use bits::{SIGNED, is_little};
 pub use engine::Interpreter;

@@ -44,6 +44,8 @@ pub struct Registers {
     pub floats: usize,
     /// X registers.
     pub x: usize,
+    /// Their address.
+    pub x_pointer: usize,
 }
 
 /// The places of this build.
@@ -59,6 +61,7 @@ pub const REGISTERS: Registers = {
         way_down: offset_of!(M, way_down),
         floats: offset_of!(M, floats),
         x: M::X_OFFSET,
+        x_pointer: offset_of!(M, x),
     }
 };
 

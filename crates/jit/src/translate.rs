@@ -7,6 +7,7 @@
 //! J1. At a visit the block holds each X register below the instruction's `Live` and each that it reads: a collection looks at all of the former.
 //! J2. Where machine code goes on behind a call or a visit, or at a label from tier 0, nothing is in variables but what is loaded there: all that is live.
 
+mod bits;
 mod calls;
 mod data;
 mod numbers;
@@ -277,6 +278,8 @@ impl<'a> Translator<'a> {
             Op::GetHd => self.get_cell(args, 0)?,
             Op::GetTl => self.get_cell(args, 8)?,
             Op::GetTupleElement => self.get_element(args)?,
+            Op::SetTupleElement => self.set_element(args)?,
+            Op::CallFun | Op::CallFun2 => return self.call_fun(at),
             Op::Try | Op::Catch => self.try_(at)?,
             Op::TryEnd => self.try_end(args)?,
             _ => return self.test_or_number(at),
@@ -285,10 +288,7 @@ impl<'a> Translator<'a> {
     }
 
     fn test_or_number(&mut self, at: &At<'a>) -> Result<bool, Unfit> {
-        match self.test(at)? {
-            true => Ok(true),
-            false => self.number_op(at),
-        }
+        Ok(self.test(at)? || self.number_op(at)? || self.bit_op(at)?)
     }
 
     // ---- operands
@@ -426,26 +426,30 @@ impl<'a> Translator<'a> {
             // It looks whether it has come from an exception.
             wanted.insert(0, (0, true));
         }
-        let tail = self.is_tail(index);
-        if tail {
-            self.tails.insert(index);
-        }
-        if tail || self.live.ends(at.index) {
-            self.store_wanted(&wanted, ARGUMENTS, at.index)?;
-            let most = wanted.iter().map(|(x, _)| x + 1).filter(|x| usize::from(*x) <= ARGUMENTS).max().unwrap_or(0);
-            let mut x = Vec::with_capacity(most.into());
-            for i in 0..most {
-                x.push(self.x_or_nil(i, wanted.contains(&(i, true)))?);
-            }
-            return self.descend(index, &x);
+        if self.is_tail(index) || self.live.ends(at.index) {
+            return self.descend_with(index, &wanted);
         }
         self.store_wanted(&wanted, 0, at.index)?;
         self.returning.insert(index);
         self.leave(Name::Visit(index), Point(index as u32), at.index + 1)
     }
 
+    /// Goes on at an instruction in tier 0, which finds what it wants, and does not come back but by what that leads to.
+    pub(crate) fn descend_with(&mut self, index: usize, wanted: &[(u16, bool)]) -> Result<(), Unfit> {
+        if self.is_tail(index) {
+            self.tails.insert(index);
+        }
+        self.store_wanted(wanted, ARGUMENTS, self.list[index].index)?;
+        let most = wanted.iter().map(|(x, _)| x + 1).filter(|x| usize::from(*x) <= ARGUMENTS).max().unwrap_or(0);
+        let mut x = Vec::with_capacity(most.into());
+        for i in 0..most {
+            x.push(self.x_or_nil(i, wanted.contains(&(i, true)))?);
+        }
+        self.descend(index, &x)
+    }
+
     /// Does a call of a fun drop its frame and return behind, so that tier 0 makes a tail call of it?
-    fn is_tail(&self, index: usize) -> bool {
+    pub(crate) fn is_tail(&self, index: usize) -> bool {
         matches!(self.list[index].op, Op::CallFun | Op::CallFun2)
             && self.list[index].frame != MIXED
             && matches!(self.list.get(index + 1..index + 3), Some([drop, after]) if drop.op == Op::Deallocate && after.op == Op::Return)

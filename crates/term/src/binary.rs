@@ -27,6 +27,9 @@ struct Block {
     capacity: usize,
 }
 
+/// Where the address of the bytes is in a block.
+pub(crate) const DATA_OFFSET: usize = std::mem::offset_of!(Block, data);
+
 impl Block {
     /// Bytes that it takes in all.
     fn bytes(&self) -> usize {

@@ -1,6 +1,6 @@
 //! How words and headers are laid out, for whatever makes machine code that looks at them (docs/design.md, section 2).
 
-use crate::word;
+use crate::{binary, word};
 
 /// The bits of a word that are its tag. That of a small integer is 0.
 pub const TAG_MASK: u64 = word::TAG_MASK;
@@ -24,3 +24,5 @@ pub const FLOAT_ROTATE: u32 = word::FLOAT_ROTATE;
 pub const KIND_MASK: u64 = 0xff;
 /// Where a header has the size, 32 bits.
 pub const SIZE_SHIFT: u32 = 8;
+/// Where the address of a shared binary's bytes is in what its second word leads to; its first word is how many there are.
+pub const SHARED_DATA: usize = binary::DATA_OFFSET;

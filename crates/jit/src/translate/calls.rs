@@ -2,12 +2,13 @@
 
 use super::{Name, Translator, Unfit};
 use crate::builder::{block_word, word_at};
-use myriad_beam::{Arg, Reg};
+use myriad_beam::{Arg, Op, Reg};
 use myriad_heap::RESERVED;
 use myriad_interp::decode::{At, is_ordinary_call};
 use myriad_interp::tiers::REGISTERS;
-use myriad_native::form::{ARGUMENTS, Base, Binary, Condition, End, Place, Point, Region, Type, Value, Width};
-use myriad_term::{Export, Term};
+use myriad_native::form::{ARGUMENTS, Base, Binary, BlockId, Condition, End, Place, Point, Region, Type, Value, Width};
+use myriad_term::boxed::Header;
+use myriad_term::{Export, FunEntry, FunId, Kind, Term, layout};
 use myriad_vm::code::Function;
 use std::mem::offset_of;
 
@@ -18,6 +19,16 @@ enum Callee {
     /// What an export leads to then.
     Export(&'static Export),
 }
+
+/// Where a call goes on.
+struct Return {
+    sp: Value,
+    x0: Value,
+    block: BlockId,
+}
+
+/// Where a fun's entry says how many arguments it takes, one byte.
+const FUN_ARITY: usize = offset_of!(FunEntry, id) + offset_of!(FunId, arity);
 
 /// Reductions in the register block.
 const REDUCTIONS: Place =
@@ -115,6 +126,13 @@ impl<'a> Translator<'a> {
         let x = self.arguments(Self::arity(&callee))?;
         self.count(&x)?;
         let target = self.target(&callee);
+        let next = self.end_call(target, x);
+        self.go_on(next)?;
+        Ok(true)
+    }
+
+    /// Pushes the return point, and calls: where it goes on.
+    fn end_call(&mut self, target: Value, x: Vec<Value>) -> Return {
         let (sp, record) = (self.b.get(self.sp), self.named(Name::Record(self.index)));
         self.b.store(word_at(sp, -8, Region::Stack), record);
         let sp = self.b.with(Binary::Sub, sp, 8);
@@ -122,9 +140,13 @@ impl<'a> Translator<'a> {
         let point = Point(self.index as u32);
         self.returning.insert(self.index);
         self.b.end(End::Call { target, sp, x, point, sp_after, x0_after, next });
-        self.b.begin(next);
-        self.load_live(self.list[self.index].index + 1, sp_after, x0_after)?;
-        Ok(true)
+        Return { sp: sp_after, x0: x0_after, block: next }
+    }
+
+    /// Goes on behind a call.
+    fn go_on(&mut self, Return { sp, x0, block }: Return) -> Result<(), Unfit> {
+        self.b.begin(block);
+        self.load_live(self.list[self.index].index + 1, sp, x0)
     }
 
     fn tail_call(&mut self, callee: Callee, slots: u32) -> Result<bool, Unfit> {
@@ -152,6 +174,92 @@ impl<'a> Translator<'a> {
         let sp = self.b.get(self.sp);
         self.b.end(End::Tail { target, sp, x });
         Ok(true)
+    }
+
+    /// A call of a local fun that takes as many arguments; others are for tier 0. Its free variables go behind the arguments.
+    pub(super) fn call_fun(&mut self, at: &At<'a>) -> Result<bool, Unfit> {
+        let index = self.index;
+        let (arity, fun) = match at.op {
+            Op::CallFun => {
+                let arity = self.number(at.args, 0)?;
+                (arity, Arg::X(u16::try_from(arity).map_err(|_| Unfit)?))
+            }
+            _ => (self.number(at.args, 1)?, at.args.get(2).ok_or(Unfit)?.clone()),
+        };
+        let (fun, slow) = (self.source(&fun)?, self.b.block());
+        let boxed = self.has_tag(fun, layout::BOXED);
+        self.b.unless(boxed, slow, Some(true));
+        let header = self.field(fun, layout::BOXED, 0);
+        let kind = self.b.with(Binary::And, header, layout::KIND_MASK);
+        let is_local = self.b.compare_with(Condition::Equal, kind, Header::new(Kind::Fun, 0).raw());
+        self.b.unless(is_local, slow, Some(true));
+        let entry = self.field(fun, layout::BOXED, 1);
+        let takes = Place { width: Width::U8, ..word_at(entry, FUN_ARITY as i32, Region::Other) };
+        let takes = self.b.load(takes);
+        let fits = self.b.compare_with(Condition::Equal, takes, arity.into());
+        self.b.unless(fits, slow, Some(true));
+        let function = self.b.load(word_at(entry, offset_of!(FunEntry, code) as i32, Region::Other));
+        let loaded = self.b.compare_with(Condition::NotEqual, function, 0);
+        self.b.unless(loaded, slow, Some(true));
+        let left = self.b.load(REDUCTIONS);
+        let left = self.b.with(Binary::Sub, left, 1);
+        let runs = self.b.compare_with(Condition::Greater, left, 0);
+        self.b.unless(runs, slow, Some(true));
+        self.b.store(Place { width: Width::U32, ..REDUCTIONS }, left);
+        let mut x = self.arguments(arity as usize)?;
+        self.free_variables(fun, header, arity as usize);
+        x.extend((x.len()..ARGUMENTS).map(|i| self.b.load(block_word(REGISTERS.x + 8 * i))));
+        self.b.store(block_word(REGISTERS.callee), function);
+        let target = self.b.load(word_at(function, Function::NATIVE_OFFSET as i32, Region::Other));
+        if self.is_tail(index) {
+            let slots = self.number(self.list[index + 1].args, 0)?;
+            self.drop_frame(slots);
+            let sp = self.b.get(self.sp);
+            self.b.end(End::Tail { target, sp, x });
+            self.b.begin(slow);
+            self.descend_fun(at)?;
+        } else {
+            let next = self.end_call(target, x);
+            self.b.begin(slow);
+            self.descend_fun(at)?;
+            self.go_on(next)?;
+        }
+        Ok(true)
+    }
+
+    /// What is no such fun, or finds no reductions left, is for tier 0.
+    fn descend_fun(&mut self, at: &At<'a>) -> Result<(), Unfit> {
+        let wanted = self.live.wanted_x(at.index);
+        self.descend_with(self.index, &wanted)
+    }
+
+    /// Copies the free variables of a fun to the X registers of the block behind its arguments.
+    fn free_variables(&mut self, fun: Value, header: Value, arity: usize) {
+        let [from, to] = [Type::Word; 2].map(|of| self.b.variable(of));
+        let (turn, copies, behind) = (self.b.block(), self.b.block(), self.b.block());
+        let words = self.b.with(Binary::ShiftRight, header, layout::SIZE_SHIFT.into());
+        let words = self.b.with(Binary::And, words, u32::MAX.into());
+        let bytes = self.b.with(Binary::ShiftLeft, words, 3);
+        let object = self.b.with(Binary::Sub, fun, layout::BOXED);
+        let last = self.b.binary(Binary::Add, object, bytes);
+        let first = self.b.with(Binary::Add, object, 8 * 3);
+        let registers = self.b.load(block_word(REGISTERS.x_pointer));
+        let registers = self.b.with(Binary::Add, registers, 8 * arity as u64);
+        self.b.set(from, first);
+        self.b.set(to, registers);
+        self.b.jump(turn);
+        self.b.begin(turn);
+        let (source, target) = (self.b.get(from), self.b.get(to));
+        let more = self.b.compare(Condition::BelowOrEqual, source, last);
+        self.b.end(End::Branch { condition: more, then: copies, otherwise: behind, likely: None });
+        self.b.begin(copies);
+        let value = self.b.load(word_at(source, 0, Region::Heap));
+        self.b.store(word_at(target, 0, Region::Registers), value);
+        let (source, target) = (self.b.with(Binary::Add, source, 8), self.b.with(Binary::Add, target, 8));
+        self.b.set(from, source);
+        self.b.set(to, target);
+        self.b.jump(turn);
+        self.b.begin(behind);
     }
 
     // ---- frames

@@ -71,6 +71,15 @@ impl Translator<'_> {
         self.set(to, value)
     }
 
+    /// Changes an element of a tuple that nobody else knows yet.
+    pub(super) fn set_element(&mut self, args: &[Arg]) -> Result<(), Unfit> {
+        let [value, tuple, _] = args else { return Err(Unfit) };
+        let (value, tuple, index) = (self.source(value)?, self.source(tuple)?, self.number(args, 2)?);
+        let index = i32::try_from(index).ok().filter(|index| *index < 1 << 24).ok_or(Unfit)?;
+        self.b.store(word_at(tuple, 8 * (1 + index) - layout::BOXED as i32, Region::Heap), value);
+        Ok(())
+    }
+
     pub(super) fn get_element(&mut self, args: &[Arg]) -> Result<(), Unfit> {
         let (tuple, index) = (self.source(args.first().ok_or(Unfit)?)?, self.number(args, 1)?);
         let index = i32::try_from(index).ok().filter(|index| *index < 1 << 24).ok_or(Unfit)?;

@@ -43,6 +43,8 @@ impl<'a> Translator<'a> {
                 am::hd => self.cell(a, 0, to),
                 am::tl => self.cell(a, 1, to),
                 am::tuple_size => self.tuple_size(a, to),
+                am::minus => self.minus(a, to),
+                am::bnot => self.complement(a, to),
                 _ => Ok(false),
             };
         }
@@ -62,18 +64,85 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// Sum, difference or product of two small integers that is one.
+    /// Sum, difference or product of two small integers that is one, or of two self-tagged doubles.
     fn checked(&mut self, with: Checked, a: &Arg, b: &Arg, to: &Arg) -> Result<bool, Unfit> {
-        let (mut first, second) = (self.source(a)?, self.source(b)?);
-        let small = self.both_small(a, first, b, second)?;
-        let slow = self.b.block();
-        self.b.unless(small, slow, Some(true));
-        if with == Checked::Mul {
-            first = self.b.with(Binary::ShiftRightSigned, first, layout::SMALL_SHIFT.into());
+        let (first, second) = (self.source(a)?, self.source(b)?);
+        let (slow, behind) = (self.b.block(), self.b.block());
+        let may_be_floats = self.may_both_be(a, b, Term::is_immediate_float)?;
+        if self.may_both_be(a, b, Term::is_small)? {
+            let (other, small) = (self.b.block(), self.both_small(a, first, b, second)?);
+            self.b.unless(small, if may_be_floats { other } else { slow }, Some(true));
+            let shifts = with == Checked::Mul;
+            let shift = layout::SMALL_SHIFT.into();
+            let factor = if shifts { self.b.with(Binary::ShiftRightSigned, first, shift) } else { first };
+            let result = self.b.checked(with, factor, second, slow);
+            self.set(to, result)?;
+            self.b.jump(behind);
+            self.b.begin(other);
         }
-        let result = self.b.checked(with, first, second, slow);
+        if may_be_floats {
+            self.checked_floats(with, [(a, first), (b, second)], to, slow)?;
+            self.b.jump(behind);
+        } else if self.b.is_open() {
+            self.b.jump(slow);
+        }
+        self.b.begin(slow);
+        self.visit(self.index)?;
+        if self.b.is_open() {
+            self.b.jump(behind);
+        }
+        self.b.begin(behind);
+        Ok(true)
+    }
+
+    /// The same of self-tagged doubles, where both are, and so is the result.
+    fn checked_floats(
+        &mut self,
+        with: Checked,
+        operands: [(&Arg, Value); 2],
+        to: &Arg,
+        slow: BlockId,
+    ) -> Result<(), Unfit> {
+        for (arg, word) in operands {
+            if self.constant(arg)?.is_none() {
+                let tagged = self.is_tagged_float(word);
+                self.b.unless(tagged, slow, None);
+            }
+        }
+        let [x, y] = operands.map(|(_, word)| self.untag(word));
+        let op = match with {
+            Checked::Add => FloatBinary::Add,
+            Checked::Sub => FloatBinary::Sub,
+            Checked::Mul => FloatBinary::Mul,
+        };
+        let result = self.b.float(|value| FormOp::FloatBinary(value, op, x, y));
+        let bits = self.b.gives(|value| FormOp::FloatBits(value, result));
+        let word = self.b.with(Binary::RotateLeft, bits, layout::FLOAT_ROTATE.into());
+        let tagged = self.is_tagged_float(word);
+        self.b.unless(tagged, slow, Some(true));
+        self.set(to, word)
+    }
+
+    /// `-X` of a small integer.
+    fn minus(&mut self, a: &Arg, to: &Arg) -> Result<bool, Unfit> {
+        let (word, slow) = (self.source(a)?, self.b.block());
+        let small = self.is_small(word);
+        self.b.unless(small, slow, Some(true));
+        let zero = self.b.word(0);
+        let result = self.b.checked(Checked::Sub, zero, word, slow);
         self.set(to, result)?;
         self.meet(slow)?;
+        Ok(true)
+    }
+
+    /// `bnot X` of a small integer.
+    fn complement(&mut self, a: &Arg, to: &Arg) -> Result<bool, Unfit> {
+        let word = self.source(a)?;
+        let small = self.is_small(word);
+        self.or_visit(small, |t| {
+            let result = t.b.with(Binary::Xor, word, !layout::TAG_MASK);
+            t.set(to, result)
+        })?;
         Ok(true)
     }
 
@@ -216,15 +285,9 @@ impl<'a> Translator<'a> {
     }
 
     /// The double of a self-tagged word.
-    fn untag(&mut self, word: Value) -> Value {
+    pub(super) fn untag(&mut self, word: Value) -> Value {
         let bits = self.b.with(Binary::RotateLeft, word, 64 - u64::from(layout::FLOAT_ROTATE));
         self.b.float(|value| FormOp::BitsFloat(value, bits))
-    }
-
-    fn is_self_tagged(&mut self, word: Value) -> Value {
-        let bits = self.b.with(Binary::And, word, layout::TAG_MASK);
-        let bits = self.b.with(Binary::Sub, bits, layout::FLOAT);
-        self.b.compare_with(Condition::BelowOrEqual, bits, 1)
     }
 
     fn move_float(&mut self, args: &[Arg]) -> Result<bool, Unfit> {
@@ -240,12 +303,12 @@ impl<'a> Translator<'a> {
                 let number = self.b.get(from);
                 let bits = self.b.gives(|value| FormOp::FloatBits(value, number));
                 let word = self.b.with(Binary::RotateLeft, bits, layout::FLOAT_ROTATE.into());
-                let tagged = self.is_self_tagged(word);
+                let tagged = self.is_tagged_float(word);
                 self.or_visit(tagged, |t| t.set(to, word))?;
             }
             (_, Arg::FR(_)) => {
                 let (word, to) = (self.source(from)?, self.float_variable(to)?);
-                let tagged = self.is_self_tagged(word);
+                let tagged = self.is_tagged_float(word);
                 self.or_visit(tagged, |t| {
                     let number = t.untag(word);
                     t.b.set(to, number);
@@ -269,7 +332,7 @@ impl<'a> Translator<'a> {
         self.b.set(to, number);
         self.b.jump(behind);
         self.b.begin(other);
-        let tagged = self.is_self_tagged(word);
+        let tagged = self.is_tagged_float(word);
         self.or_visit(tagged, |t| {
             let number = t.untag(word);
             t.b.set(to, number);

@@ -3,7 +3,7 @@
 use super::{Translator, Unfit};
 use myriad_beam::{Arg, Op};
 use myriad_interp::decode::At;
-use myriad_native::form::{Binary, BlockId, Condition, End, Value};
+use myriad_native::form::{Binary, BlockId, Condition, End, Op as FormOp, Value};
 use myriad_term::boxed::Header;
 use myriad_term::{Kind, Term, layout};
 
@@ -61,7 +61,7 @@ impl<'a> Translator<'a> {
         Ok(true)
     }
 
-    fn is_tagged_float(&mut self, word: Value) -> Value {
+    pub(super) fn is_tagged_float(&mut self, word: Value) -> Value {
         let bits = self.b.with(Binary::And, word, layout::TAG_MASK);
         let bits = self.b.with(Binary::Sub, bits, layout::FLOAT);
         self.b.compare_with(Condition::BelowOrEqual, bits, 1)
@@ -174,16 +174,44 @@ impl<'a> Translator<'a> {
         Ok(true)
     }
 
-    /// `<` and `>=`: of small integers; others are visited.
+    /// `<` and `>=`: of two small integers, or two self-tagged doubles; others are visited.
     fn order(&mut self, args: &[Arg], condition: Condition) -> Result<(), Unfit> {
         let fail = self.label_of(args, 0)?;
-        let (a, b) = (self.source(args.get(1).ok_or(Unfit)?)?, self.source(args.get(2).ok_or(Unfit)?)?);
-        let small = self.both_small(args.get(1).ok_or(Unfit)?, a, args.get(2).ok_or(Unfit)?, b)?;
-        self.or_visit(small, |t| {
-            let holds = t.b.compare(condition, a, b);
-            t.b.unless(holds, fail, None);
-            Ok(())
-        })
+        let [_, first, second] = args else { return Err(Unfit) };
+        let (a, b, behind, slow) = (self.source(first)?, self.source(second)?, self.b.block(), self.b.block());
+        let [small, float] = [Term::is_small, Term::is_immediate_float].map(|is| self.may_both_be(first, second, is));
+        if small? {
+            let (other, are) = (self.b.block(), self.both_small(first, a, second, b)?);
+            self.b.unless(are, other, None);
+            let holds = self.b.compare(condition, a, b);
+            self.b.end(End::Branch { condition: holds, then: behind, otherwise: fail, likely: None });
+            self.b.begin(other);
+        }
+        if float? {
+            for (arg, word) in [(first, a), (second, b)] {
+                if self.constant(arg)?.is_none() {
+                    let tagged = self.is_tagged_float(word);
+                    self.b.unless(tagged, slow, None);
+                }
+            }
+            let (x, y) = (self.untag(a), self.untag(b));
+            let holds = self.b.gives(|value| FormOp::FloatCompare(value, condition, x, y));
+            self.b.end(End::Branch { condition: holds, then: behind, otherwise: fail, likely: None });
+        } else {
+            self.b.jump(slow);
+        }
+        self.b.begin(slow);
+        self.visit(self.index)?;
+        if self.b.is_open() {
+            self.b.jump(behind);
+        }
+        self.b.begin(behind);
+        Ok(())
+    }
+
+    /// Does nothing that is known of two operands say that they are not both of a kind?
+    pub(super) fn may_both_be(&self, a: &Arg, b: &Arg, is: fn(Term) -> bool) -> Result<bool, Unfit> {
+        Ok([self.constant(a)?, self.constant(b)?].into_iter().flatten().all(is))
     }
 
     /// Are both small integers? A constant need not be looked at.
