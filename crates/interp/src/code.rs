@@ -308,7 +308,8 @@ pub fn release(function: &Function) {
         myriad_vm::code::count_bytes(-(block.len() as i64));
         RANGES.write().remove(&(block.start() as usize));
     }
-    let companion = decoded.companion.load(Ordering::Relaxed);
+    // Acquire: takes it over from the thread that published it.
+    let companion = decoded.companion.load(Ordering::Acquire);
     if !companion.is_null() {
         // SAFETY: published by `publish_companion`, and nobody runs it either.
         drop(unsafe { Box::from_raw(companion) });

@@ -44,32 +44,41 @@ use operands::Args;
 /// Decodes a function and publishes the code (unless another thread was first).
 #[cold]
 pub fn decode(vm: &'static Vm, function: &'static Function) {
-    let Some(decoded) = translate(vm, function) else { return };
+    let own = own_code(vm, function);
+    let is_own = own.is_some();
+    let Some(decoded) = own.or_else(|| stand_in(vm, function)) else { return };
     code::publish(vm, function, Box::new(decoded));
-    if let Some(compiler) = tiers::compiler() {
+    // What tier 0 runs in place of the function's instructions is all there is to run.
+    if is_own && let Some(compiler) = tiers::compiler() {
         compiler.decoded(vm, function);
     }
 }
 
 /// The code of a function; `None` for one without a module.
 pub fn translate(vm: &'static Vm, function: &'static Function) -> Option<Decoded> {
+    own_code(vm, function).or_else(|| stand_in(vm, function))
+}
+
+/// `erlang:hibernate/3`, reached by `apply` and by funs: a call of its name is the same instruction (`basic.rs`).
+fn is_hibernate(function: &Function) -> bool {
+    function.mfa == crate::machine::mfa(am::erlang, am::hibernate, 3)
+}
+
+/// The code of a function's own instructions, unless they go beyond a limit.
+fn own_code(vm: &'static Vm, function: &'static Function) -> Option<Decoded> {
     let module = function.module()?;
-    let fallback = || {
-        let mut emitter = Emitter::new(vm, module, function, 0);
-        emitter.op(Tier0::FailLoading, 0);
-        emitter.finish().ok()
-    };
-    if function.mfa == crate::machine::mfa(am::erlang, am::hibernate, 3) {
-        // Reached by `apply` and by funs; a call of its name is the same instruction (`basic.rs`).
-        let mut emitter = Emitter::new(vm, module, function, 0);
-        emitter.op(Tier0::Hibernate, 0);
-        return emitter.finish().ok();
+    if is_hibernate(function) {
+        return None;
     }
-    let Ok(body) = module.beam.decode_function(function.index) else { return fallback() };
-    match translate_body(vm, module, function, &body) {
-        Ok(decoded) => Some(decoded),
-        Err(Unfit) => fallback(),
-    }
+    let body = module.beam.decode_function(function.index).ok()?;
+    translate_body(vm, module, function, &body).ok()
+}
+
+/// What runs in their place: one instruction.
+fn stand_in(vm: &'static Vm, function: &'static Function) -> Option<Decoded> {
+    let mut emitter = Emitter::new(vm, function.module()?, function, 0);
+    emitter.op(if is_hibernate(function) { Tier0::Hibernate } else { Tier0::FailLoading }, 0);
+    emitter.finish().ok()
 }
 
 /// Does OTP drop the line at this place, so that what follows without a line of its own is on the one before? It does in front of a tail

@@ -19,6 +19,8 @@
 //!
 //! Who calls a function in machine code has counted the reduction, stored the function as the machine's callee, and pushed the return point.
 
+pub use crate::machine::FLOAT_REGISTERS;
+
 use crate::machine::Machine;
 use myriad_code::NativePtr;
 use myriad_sync::OnceLock;
@@ -186,6 +188,17 @@ mod ways {
         };
     }
 
+    /// X0 to X4 go from their machine registers to the block.
+    macro_rules! keep_x {
+        () => {
+            "mov [r15 + {x}], rsi
+            mov [r15 + {x} + 8], rdx
+            mov [r15 + {x} + 16], rcx
+            mov [r15 + {x} + 24], r8
+            mov [r15 + {x} + 32], r9"
+        };
+    }
+
     /// A way down: some instructions, then [`go_down`].
     macro_rules! way_down {
         ($($text:expr),* ; $($operands:tt)*) => {
@@ -233,12 +246,8 @@ mod ways {
     #[unsafe(naked)]
     pub(super) unsafe extern "sysv64" fn call() {
         way_down!(
-            "mov [r15 + {x}], rsi
-            mov [r15 + {x} + 8], rdx
-            mov [r15 + {x} + 16], rcx
-            mov [r15 + {x} + 24], r8
-            mov [r15 + {x} + 32], r9
-            mov rsi, [r15 + {callee}]
+            keep_x!(),
+            "mov rsi, [r15 + {callee}]
             mov rsi, [rsi + {entry}]";
             callee = const offset_of!(M, callee), entry = const Function::ENTRY_OFFSET,
         )
@@ -265,12 +274,8 @@ mod ways {
     #[unsafe(naked)]
     pub(super) unsafe extern "sysv64" fn descend() {
         way_down!(
-            "mov [r15 + {x}], rsi
-            mov [r15 + {x} + 8], rdx
-            mov [r15 + {x} + 16], rcx
-            mov [r15 + {x} + 24], r8
-            mov [r15 + {x} + 32], r9
-            mov rsi, [r15 + {way_down}]";
+            keep_x!(),
+            "mov rsi, [r15 + {way_down}]";
             way_down = const offset_of!(M, way_down),
         )
     }

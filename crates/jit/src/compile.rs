@@ -13,10 +13,9 @@ use myriad_native::link::{CodeSpace, Linked};
 use myriad_native::memory::NoMemory;
 use myriad_sync::Arc;
 use myriad_vm::Vm;
-use myriad_vm::code::{Function, Module};
+use myriad_vm::code::{Function, Module, count_bytes};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::fmt::{self, Display, Formatter};
 
 /// Why a function stays in tier 0.
 #[derive(Clone, PartialEq, Debug)]
@@ -31,26 +30,27 @@ pub enum Why {
     Late,
 }
 
-impl Display for Why {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Why::Declined(why) => write!(f, "{why:?}"),
-            Why::Refused(why) => write!(f, "{why}"),
-            Why::Memory(why) => write!(f, "{why}"),
-            Why::Late => f.write_str("there is code already"),
-        }
-    }
-}
+/// The ways into machine code leave it as much of the native stack as the back end lets it use.
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+const _: () = assert!(myriad_interp::tiers::SPILL_BYTES >= myriad_native::x64::SPILL_AREA as usize);
 
-/// The machine code of a function, whose memory is given back when this is dropped.
+/// The machine code of a function, whose memory counts as code, and is given back when this is dropped.
 struct Held {
     space: Arc<CodeSpace>,
     linked: Option<Linked>,
 }
 
+impl Held {
+    fn new(space: Arc<CodeSpace>, linked: Linked) -> Held {
+        count_bytes(linked.addresses().len() as i64);
+        Held { space, linked: Some(linked) }
+    }
+}
+
 impl Drop for Held {
     fn drop(&mut self) {
         if let Some(linked) = self.linked.take() {
+            count_bytes(-(linked.addresses().len() as i64));
             // SAFETY: it is dropped with the companion, when no process runs it (interp/D4), or before anybody has seen it.
             unsafe { self.space.free(linked) };
         }
@@ -84,16 +84,16 @@ pub unsafe fn compile(vm: &'static Vm, function: &'static Function, space: &Arc<
     let list = read(vm, module, function, &body).map_err(|_| declined(Declined::Unfit))?;
     let live = Live::new(module, &body).ok_or(declined(Declined::TooLong))?;
     let translated = translate(vm, module, function, &list, &live).map_err(declined)?;
-    let (draft, emitted) = companion(vm, function, def.info, &list, &translated).ok_or(declined(Declined::Unfit))?;
+    let (mut draft, emitted) =
+        companion(vm, function, def.info, &list, &translated).ok_or(declined(Declined::Unfit))?;
     let code = myriad_native::compile(&translated.form, &Options::default()).map_err(Why::Refused)?;
     let resolve = |symbol: Symbol| value(&draft, &emitted, translated.names[symbol.0 as usize]);
     let linked = space.link(&code, std::ptr::from_ref(function) as u64, resolve).map_err(Why::Memory)?;
     let points: HashMap<u32, usize> = linked.points.iter().map(|(point, at)| (point.0, *at)).collect();
     let entry = NativePtr(linked.entry as *const u8);
-    let mut draft = draft;
     let nowhere = NativePtr(std::ptr::null());
     draft.complete(entry, |point| points.get(&point).map_or(nowhere, |at| NativePtr(*at as *const u8)));
-    let memory = Box::new(Held { space: space.clone(), linked: Some(linked) });
+    let memory = Box::new(Held::new(space.clone(), linked));
     // SAFETY: the caller's promise; the machine code is complete, and the companion has its addresses.
     let published = unsafe { publish_companion(vm, function, draft.decoded, NativeCode { entry, memory }) };
     published.then_some(()).ok_or(Why::Late)

@@ -1,10 +1,11 @@
 //! From the generic instructions of a function to its form.
 //!
 //! X and float registers are variables of the form; Y registers are in their frame, read and written there. Code that is common is
-//! made here (`calls`, `tests`, `data`, `numbers`); all else, and whatever a fast path does not do, is a *visit*: the registers that the instruction wants go to
+//! made here (`calls`, `tests`, `data`, `numbers`, `bits`); all else, and whatever a fast path does not do, is a *visit*: the registers that the instruction wants go to
 //! the register block, tier 0 runs it from the companion, and machine code goes on behind it with the registers that are live there.
 //!
-//! J1. At a visit the block holds each X register below the instruction's `Live` and each that it reads: a collection looks at all of the former.
+//! J1. At a visit the block holds each X register that is live, and some term in each other one below the instruction's `Live`: a collection looks at
+//!     all of those.
 //! J2. Where machine code goes on behind a call or a visit, or at a label from tier 0, nothing is in variables but what is loaded there: all that is live.
 
 mod bits;
@@ -17,7 +18,7 @@ use crate::builder::{Builder, block_word, word_at};
 use crate::live::{Live, branches};
 use myriad_beam::{Arg, MIXED, Op, Reg};
 use myriad_interp::decode::{At, constant};
-use myriad_interp::tiers::REGISTERS;
+use myriad_interp::tiers::{FLOAT_REGISTERS, REGISTERS};
 use myriad_native::form::{
     ARGUMENTS, Binary, BlockId, Condition, End, Form, Op as FormOp, Place, Point, Region, Symbol, Type, Value,
     Variable, Width,
@@ -32,12 +33,10 @@ use std::collections::{HashMap, HashSet};
 pub enum Declined {
     /// It is longer than this many instructions.
     TooLong,
-    /// It uses more X registers than have variables.
+    /// It uses more registers than have variables.
     TooManyRegisters,
     /// An operand is not as expected, or beyond a limit of tier 0.
     Unfit,
-    /// Its frame has a size that depends on the way.
-    MixedFrame,
     /// It branches back by itself.
     Loops,
     /// The VM has a way of its own to run it.
@@ -137,7 +136,7 @@ pub(crate) fn translate(
         live,
         sp,
         x: vec![None; MAX_X],
-        floats: vec![None; 64],
+        floats: vec![None; FLOAT_REGISTERS],
         labels: HashMap::new(),
         entered: Vec::new(),
         tails: HashSet::new(),
@@ -282,13 +281,9 @@ impl<'a> Translator<'a> {
             Op::CallFun | Op::CallFun2 => return self.call_fun(at),
             Op::Try | Op::Catch => self.try_(at)?,
             Op::TryEnd => self.try_end(args)?,
-            _ => return self.test_or_number(at),
+            _ => return Ok(self.test(at)? || self.number_op(at)? || self.bit_op(at)?),
         }
         Ok(true)
-    }
-
-    fn test_or_number(&mut self, at: &At<'a>) -> Result<bool, Unfit> {
-        Ok(self.test(at)? || self.number_op(at)? || self.bit_op(at)?)
     }
 
     // ---- operands
@@ -500,6 +495,11 @@ impl<'a> Translator<'a> {
         if self.b.is_open() {
             self.b.jump(behind);
         }
+        self.meet_at(slow, behind)
+    }
+
+    /// The same where the other ways lead to `behind` already.
+    pub(crate) fn meet_at(&mut self, slow: BlockId, behind: BlockId) -> Result<(), Unfit> {
         self.b.begin(slow);
         self.visit(self.index)?;
         if self.b.is_open() {

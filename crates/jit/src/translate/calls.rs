@@ -95,18 +95,22 @@ impl<'a> Translator<'a> {
 
     /// Counts a reduction; where none is left, tier 0 runs the instruction, which finds out why.
     fn count(&mut self, x: &[Value]) -> Result<(), Unfit> {
-        let left = self.b.load(REDUCTIONS);
-        let left = self.b.with(Binary::Sub, left, 1);
-        let runs = self.b.compare_with(Condition::Greater, left, 0);
-        let stops = self.b.block();
-        self.b.unless(runs, stops, Some(true));
-        let here = self.b.block();
+        let (stops, here) = (self.b.block(), self.b.block());
+        self.count_or(stops);
         self.b.jump(here);
         self.b.begin(stops);
         self.descend(self.index, x)?;
         self.b.begin(here);
-        self.b.store(Place { width: Width::U32, ..REDUCTIONS }, left);
         Ok(())
+    }
+
+    /// The same, where none left leads to `stops`, uncounted.
+    fn count_or(&mut self, stops: BlockId) {
+        let left = self.b.load(REDUCTIONS);
+        let left = self.b.with(Binary::Sub, left, 1);
+        let runs = self.b.compare_with(Condition::Greater, left, 0);
+        self.b.unless(runs, stops, Some(true));
+        self.b.store(Place { width: Width::U32, ..REDUCTIONS }, left);
     }
 
     /// Tells tier 0 whom the call runs, in case that has no machine code; and where its code is.
@@ -118,6 +122,11 @@ impl<'a> Translator<'a> {
                 self.b.load(word_at(export, offset_of!(Export, code) as i32, Region::Other))
             }
         };
+        self.entry_of(function)
+    }
+
+    /// The same of a function at an address.
+    fn entry_of(&mut self, function: Value) -> Value {
         self.b.store(block_word(REGISTERS.callee), function);
         self.b.load(word_at(function, Function::NATIVE_OFFSET as i32, Region::Other))
     }
@@ -201,16 +210,11 @@ impl<'a> Translator<'a> {
         let function = self.b.load(word_at(entry, offset_of!(FunEntry, code) as i32, Region::Other));
         let loaded = self.b.compare_with(Condition::NotEqual, function, 0);
         self.b.unless(loaded, slow, Some(true));
-        let left = self.b.load(REDUCTIONS);
-        let left = self.b.with(Binary::Sub, left, 1);
-        let runs = self.b.compare_with(Condition::Greater, left, 0);
-        self.b.unless(runs, slow, Some(true));
-        self.b.store(Place { width: Width::U32, ..REDUCTIONS }, left);
+        self.count_or(slow);
         let mut x = self.arguments(arity as usize)?;
         self.free_variables(fun, header, arity as usize);
         x.extend((x.len()..ARGUMENTS).map(|i| self.b.load(block_word(REGISTERS.x + 8 * i))));
-        self.b.store(block_word(REGISTERS.callee), function);
-        let target = self.b.load(word_at(function, Function::NATIVE_OFFSET as i32, Region::Other));
+        let target = self.entry_of(function);
         if self.is_tail(index) {
             let slots = self.number(self.list[index + 1].args, 0)?;
             self.drop_frame(slots);
@@ -282,7 +286,7 @@ impl<'a> Translator<'a> {
 
     pub(super) fn allocate(&mut self, at: &At<'a>, words: u32) -> Result<bool, Unfit> {
         let slots = self.number(at.args, 0)?;
-        let zero = matches!(at.op, myriad_beam::Op::AllocateZero | myriad_beam::Op::AllocateHeapZero);
+        let zero = matches!(at.op, Op::AllocateZero | Op::AllocateHeapZero);
         if slots > 64 {
             return Ok(false);
         }

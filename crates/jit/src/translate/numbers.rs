@@ -86,12 +86,7 @@ impl<'a> Translator<'a> {
         } else if self.b.is_open() {
             self.b.jump(slow);
         }
-        self.b.begin(slow);
-        self.visit(self.index)?;
-        if self.b.is_open() {
-            self.b.jump(behind);
-        }
-        self.b.begin(behind);
+        self.meet_at(slow, behind)?;
         Ok(true)
     }
 

@@ -21,10 +21,10 @@ impl<'a> Translator<'a> {
             Op::IsGe => self.order(args, Condition::GreaterOrEqual)?,
             Op::SelectVal => return self.select_value(args),
             Op::SelectTupleArity => self.select_arity(args)?,
-            Op::IsTuple => self.boxed_test(args, layout::KIND_MASK, Header::new(Kind::Tuple, 0).raw(), false)?,
+            Op::IsTuple => self.boxed_test(args, layout::KIND_MASK, Header::new(Kind::Tuple, 0).raw())?,
             Op::TestArity => {
                 let header = self.tuple_header(args, 2)?;
-                self.boxed_test(args, u64::MAX, header, true)?;
+                self.boxed_test(args, u64::MAX, header)?;
             }
             Op::IsTaggedTuple => self.tagged_tuple(args)?,
             Op::IsNonemptyList => self.word_test(args, |t, word| t.has_tag(word, layout::LIST))?,
@@ -84,17 +84,12 @@ impl<'a> Translator<'a> {
         self.b.begin(other);
         let boxed = self.has_tag(word, layout::BOXED);
         self.b.end(End::Branch { condition: boxed, then: visited, otherwise: fail, likely: None });
-        self.b.begin(visited);
-        self.visit(self.index)?;
-        self.b.jump(behind);
-        self.b.begin(behind);
-        Ok(())
+        self.meet_at(visited, behind)
     }
 
-    /// Is the second argument boxed, with such a header? `proven`: it is boxed for certain.
-    fn boxed_test(&mut self, args: &[Arg], mask: u64, header: u64, proven: bool) -> Result<(), Unfit> {
+    /// Is the second argument boxed, with such a header under a mask?
+    fn boxed_test(&mut self, args: &[Arg], mask: u64, header: u64) -> Result<(), Unfit> {
         let (fail, word) = (self.label_of(args, 0)?, self.source(args.get(1).ok_or(Unfit)?)?);
-        let _ = proven;
         self.header_is(word, mask, header, fail);
         Ok(())
     }
@@ -167,10 +162,7 @@ impl<'a> Translator<'a> {
         });
         let either = self.b.binary(Binary::Or, memory[0], memory[1]);
         self.b.end(End::Branch { condition: either, then: if_not, otherwise: slow, likely: None });
-        self.b.begin(slow);
-        self.visit(self.index)?;
-        self.b.jump(behind);
-        self.b.begin(behind);
+        self.meet_at(slow, behind)?;
         Ok(true)
     }
 
@@ -200,13 +192,7 @@ impl<'a> Translator<'a> {
         } else {
             self.b.jump(slow);
         }
-        self.b.begin(slow);
-        self.visit(self.index)?;
-        if self.b.is_open() {
-            self.b.jump(behind);
-        }
-        self.b.begin(behind);
-        Ok(())
+        self.meet_at(slow, behind)
     }
 
     /// Does nothing that is known of two operands say that they are not both of a kind?
