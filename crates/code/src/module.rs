@@ -18,7 +18,7 @@ use crate::{Executor, Runtime};
 use myriad_heap::LiteralArea;
 use myriad_process::CodePtr;
 use myriad_sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
-use myriad_sync::{LockClass, Mutex, ShardedCounter};
+use myriad_sync::{LockClass, Mutex, Pins, ShardedCounter};
 use myriad_term::{Atom, Build, Export, FunEntry, Mfa, Term};
 use std::collections::HashMap;
 
@@ -146,6 +146,8 @@ pub struct Module<R: Runtime> {
     pub breakpoints: AtomicU32,
     /// Has `erlang:load_nif/2` succeeded?
     pub has_nifs: AtomicBool,
+    /// Who reads the version for longer than a slice: compilers (code/U4).
+    pub pins: Pins,
     /// MD5 of the essential chunks.
     pub md5: [u8; 16],
     /// Do its functions run as intrinsics, as far as they have one ([`crate::BuiltIns::runs_intrinsics`])?

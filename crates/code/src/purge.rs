@@ -24,6 +24,10 @@
 //! U3. Literals of a purged version outlive it: processes may hold them, and a slice as in U2 may read them. They go when all have
 //!     made progress and each process has copied what it holds (vm/LC1).
 //!
+//! U4. A compiler reads a version for longer than a slice, without being waited for: in a slice, when U2 keeps the version, it pins it
+//!     ([`Module::pins`]). A version that is pinned when it is retired keeps its literals and its memory until it is not; nobody can pin it
+//!     from then on (sync/PN1). What the compiler has made for its functions by then goes with them.
+//!
 //! The signal orders an answer: each process looks at its own stack, in its own slice, after the funs were disabled and before
 //! the purger gets the answer. A fun does not count as running in the version, since a fun that is never called again must not
 //! keep a version for ever; nor does a raw stack trace, which forgets its module instead.
@@ -78,6 +82,18 @@ pub struct Retired<R: Runtime>(*mut Module<R>);
 unsafe impl<R: Runtime> Send for Retired<R> {}
 
 impl<R: Runtime> Retired<R> {
+    /// No compiler can pin it from now on. To be called once; `true`: one has, and nothing of it may go yet (U4).
+    pub fn close(&self) -> bool {
+        // SAFETY: it owns the module until `free`.
+        unsafe { &*self.0 }.pins.close()
+    }
+
+    /// Is it pinned still, after [`Retired::close`]?
+    pub fn is_pinned(&self) -> bool {
+        // SAFETY: it owns the module until `free`.
+        unsafe { &*self.0 }.pins.is_pinned()
+    }
+
     /// Its literals, which outlive it (U3).
     pub fn take_literals(&self) -> LiteralArea {
         // SAFETY: it owns the module until `free`.
@@ -87,12 +103,13 @@ impl<R: Runtime> Retired<R> {
     /// Frees it; gives the literals that were made since [`Retired::take_literals`].
     ///
     /// # Safety
-    /// All threads have made progress since the version was retired (U1, U2).
+    /// All threads have made progress since the version was retired (U1, U2), and it was closed and is not pinned (U4).
     pub unsafe fn free(self, executor: &dyn Executor<R>) -> LiteralArea {
         // SAFETY: the pointer came from a Box in the loader, and no thread reads the module any more: the caller promises that all have
-        // made progress since it was retired.
+        // made progress since it was retired, and that no compiler reads it.
         let module = unsafe { Box::from_raw(self.0) };
         debug_assert!(!leads_into(&module), "U2: it was published again");
+        debug_assert!(module.pins.is_closed() && !module.pins.is_pinned(), "U4: a compiler reads it");
         for function in &module.functions {
             debug_assert!(function.module().is_some_and(|own| ptr::eq(own, &*module)));
             executor.release(function);

@@ -1,7 +1,7 @@
 //! Calls that find their callee at run time: funs, `apply`, entries without code.
 
 use crate::machine::{Machine, high, mfa, target, wide};
-use crate::{decode, errors, stubs};
+use crate::{decode, errors, stubs, tiers};
 use myriad_term::boxed::Header;
 use myriad_term::{Alloc, Export, FunEntry, Kind, Mfa, Term, am};
 use myriad_trace::breakpoint;
@@ -15,8 +15,13 @@ pub fn enter(m: &mut Machine<'_, '_>, function: *const Function) -> *const u32 {
     m.reds -= 1;
     // SAFETY: code/K3.
     let f = unsafe { &*function };
-    if m.reds <= 0 && f.bif().is_none() && m.is_spent() {
-        return m.stop(SliceEnd::Yielded, std::ptr::null(), function, usize::from(f.mfa.arity));
+    if m.reds <= 0 && f.bif().is_none() {
+        if !m.ctx.state.saves_calls() {
+            tiers::sample(m.ctx.vm, f);
+        }
+        if m.is_spent() {
+            return m.stop(SliceEnd::Yielded, std::ptr::null(), function, usize::from(f.mfa.arity));
+        }
     }
     f.entry().0
 }

@@ -7,7 +7,7 @@
 //! D4. A function has its code of tier 0 first; its machine code comes with a block of its own, the companion (`decode/companion.rs`). Who runs
 //!     or returns to the first one goes on there.
 
-use crate::tiers;
+use crate::tiers::{self, Heat};
 use myriad_code::{Entry, NativePtr};
 use myriad_process::CodePtr;
 use myriad_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
@@ -91,6 +91,8 @@ pub struct Decoded {
     companion: AtomicPtr<Decoded>,
     /// The machine code, if this is a companion.
     native: Option<NativeCode>,
+    /// How often it was about to run when somebody looked.
+    pub(crate) heat: Heat,
 }
 
 /// Machine code that goes with a companion.
@@ -116,7 +118,7 @@ impl Decoded {
         records: Box<[u32]>,
     ) -> Decoded {
         let companion = AtomicPtr::new(std::ptr::null_mut());
-        Decoded { function, block, code_bytes, entry, places, records, companion, native: None }
+        Decoded { function, block, code_bytes, entry, places, records, companion, native: None, heat: Heat::default() }
     }
 
     /// Where the function begins, in both tiers.
@@ -125,6 +127,12 @@ impl Decoded {
         let code = unsafe { self.companion.load(Ordering::Acquire).as_ref() }.unwrap_or(self);
         let native = code.native.as_ref().map_or(tiers::CALL, |native| native.entry);
         Entry { tier0: CodePtr(code.entry()), native }
+    }
+
+    /// Does the function have machine code?
+    pub(crate) fn is_native(&self) -> bool {
+        // Relaxed: nothing is read by it.
+        !self.companion.load(Ordering::Relaxed).is_null()
     }
 
     /// Its block, and that of its companion.

@@ -21,9 +21,11 @@
 
 pub use crate::machine::FLOAT_REGISTERS;
 
+use crate::code;
 use crate::machine::Machine;
 use myriad_code::NativePtr;
 use myriad_sync::OnceLock;
+use myriad_sync::atomic::{AtomicU32, Ordering};
 use myriad_vm::Vm;
 use myriad_vm::code::Function;
 use std::mem::offset_of;
@@ -71,6 +73,28 @@ pub const REGISTERS: Registers = {
 pub trait Compiler: Send + Sync {
     /// A function has been decoded, and is about to run.
     fn decoded(&self, vm: &'static Vm, function: &'static Function);
+
+    /// A process that has used up some hundred reductions, or its slice, is about to run this function, which was decoded and has no machine
+    /// code: a sample of what runs often.
+    fn sampled(&self, vm: &'static Vm, function: &'static Function, heat: &Heat);
+}
+
+/// How often a function was sampled. Several threads count at once, without order.
+#[derive(Default)]
+pub struct Heat(AtomicU32);
+
+impl Heat {
+    /// Counts a sample; `true` for one of all, the one that makes it so many. Then it stays so, until [`Heat::cool`].
+    pub fn reaches(&self, threshold: u32) -> bool {
+        // Relaxed: nothing else is read by it. Few threads come between the load and the addition, so it does not overflow.
+        self.0.load(Ordering::Relaxed) < threshold && self.0.fetch_add(1, Ordering::Relaxed) + 1 == threshold
+    }
+
+    /// It is counted anew.
+    pub fn cool(&self) {
+        // Relaxed: as above; samples that others count meanwhile may be lost.
+        self.0.store(0, Ordering::Relaxed);
+    }
 }
 
 static COMPILER: OnceLock<Box<dyn Compiler>> = OnceLock::new();
@@ -83,6 +107,17 @@ pub fn install(compiler: Box<dyn Compiler>) {
 /// The one that does.
 pub(crate) fn compiler() -> Option<&'static dyn Compiler> {
     COMPILER.get().map(|compiler| &**compiler)
+}
+
+/// A call has found reductions used up: who compiles what runs often is told of the function that is called.
+#[inline]
+pub(crate) fn sample(vm: &'static Vm, function: &'static Function) {
+    if let Some(compiler) = compiler()
+        && let Some(code) = code::decoded(function)
+        && !code.is_native()
+    {
+        compiler.sampled(vm, function, &code.heat);
+    }
 }
 
 /// Bytes at `rsp` that machine code may use between calls.

@@ -2,7 +2,8 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `jit.rs` | when functions are compiled |
+//! | `jit.rs` | which functions are compiled, and when |
+//! | `workers.rs` | threads that compile, and what waits for them |
 //! | `compile.rs` | a function from its instructions to published machine code |
 //! | `translate.rs` | from generic instructions to a form ([`myriad_native::form`]), with `translate/` by kinds of instructions |
 //! | `builder.rs` | a form while it is made |
@@ -13,6 +14,7 @@ mod compile;
 mod jit;
 mod live;
 mod translate;
+mod workers;
 
 pub use compile::Why;
 pub use jit::Jit;

@@ -47,7 +47,9 @@ pub fn bare(config: Config, release: Release) -> &'static Vm {
     #[cfg(feature = "native")]
     if config.native {
         // Without memory for code the VM does without.
-        if let Ok(compiler) = myriad_jit::Jit::new(myriad_native::memory::Mode::Double) {
+        if let Ok(compiler) =
+            myriad_jit::Jit::new(myriad_native::memory::Mode::Double, config.native_threshold, config.native_threads)
+        {
             myriad_interp::tiers::install(Box::new(compiler));
         }
     }

@@ -6,7 +6,7 @@
 use myriad_heap::{MaxHeapSize, Settings, sizes};
 use myriad_sync::machine::{BindType, sct};
 use myriad_sync::thread::CAN_SPAWN;
-use myriad_vm::config::MOST_PRIVATE_THREADS;
+use myriad_vm::config::{MOST_NATIVE_THREADS, MOST_PRIVATE_THREADS, NATIVE_THRESHOLD};
 use myriad_vm::emulator_flags::{Break, EmulatorFlags, FileNames, Warnings, WrongNames};
 use myriad_vm::vm::Config;
 use std::path::PathBuf;
@@ -174,6 +174,14 @@ static FLAGS: &[Flag] = &[
     flag("JMintrinsics", Value::Required, |p, v| truth(&mut p.config.intrinsics, v, "bad +JMintrinsics flag")),
     flag("JMcache", Value::Required, |p, v| truth(&mut p.config.tuning.caches, v, "bad +JMcache flag")),
     flag("Jnative", Value::Required, |p, v| truth(&mut p.config.native, v, "bad +Jnative flag")),
+    flag("Jthreshold", Value::Required, |p, v| {
+        p.config.native_threshold = v.parse().unwrap_or(NATIVE_THRESHOLD);
+        number(v, 1, u32::MAX.into(), "bad +Jthreshold number")
+    }),
+    flag("Jthreads", Value::Required, |p, v| {
+        p.config.native_threads = v.parse().unwrap_or(0);
+        number(v, 0, MOST_NATIVE_THREADS as u64, "bad +Jthreads number")
+    }),
     flag("JMyields", Value::Required, |p, v| {
         p.config.yields = v.parse().ok();
         number(v, 0, u64::MAX, "bad +JMyields seed")
@@ -436,6 +444,8 @@ fn defaults() -> Config {
         backtrace_depth: 8,
         intrinsics: true,
         native: false,
+        native_threshold: NATIVE_THRESHOLD,
+        native_threads: 1,
         tuning: Default::default(),
         yields: None,
         migrates: None,
@@ -571,6 +581,9 @@ mod tests {
         assert_eq!(message("-sbwt x"), "bad scheduler busy wait threshold: x");
         assert_eq!(message("-sbt x"), "setting scheduler bind type 'x' failed: invalid type");
         assert_eq!(message("-sct L0-1"), "bad cpu topology 'L0-1': not unique entities");
+        assert_eq!(message("-Jthreshold 0"), "bad +Jthreshold number 0");
+        assert_eq!(message("-Jthreads 65"), "bad +Jthreads number 65");
+        assert_eq!(message("-Jthrow 1"), "invalid JIT option -Jthrow");
         assert_eq!(message("-sxx"), "bad scheduling option -sxx");
         assert_eq!(message("-MBXX 1"), "bad \"MB\" parameter");
         assert_eq!(message("-c -e 1000 -fnuw -Mea min"), "");

@@ -145,6 +145,7 @@ pub use dispatcher::{Dispatcher, Look, Search};
 pub use load::Load;
 pub use local::Local;
 pub use multi::{Block, MultiScheduling};
+pub use nice::give_way;
 pub use pace::Pace;
 pub use places::Places;
 pub use platform::{Platform, Readiness, Threads};

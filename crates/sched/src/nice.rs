@@ -7,6 +7,11 @@
 use myriad_process::Priority;
 use myriad_sync::{OnceLock, thread};
 
+/// The calling thread gives way to those that run processes, from now on, as one of low priority does: for work that nobody waits for.
+pub fn give_way() {
+    os::set(os::of_vm() + offset(Priority::LOW));
+}
+
 /// How much nicer than the VM a thread of this priority is.
 fn offset(priority: Priority) -> i32 {
     priority.level() as i32 - Priority::NORMAL.level() as i32

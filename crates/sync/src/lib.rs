@@ -40,6 +40,7 @@
 //! | [`idle`], [`leader`] | which threads sleep without work, and which of them waits for events: waking as few as possible |
 //! | [`safepoint`] | stopping the world |
 //! | [`exit_flag`] | an object ends while others give it things |
+//! | [`pins`] | an object goes, and who reads it for long keeps it from being freed |
 //! | [`machine`], [`memory`] | the processors: where each is, which may be used, how much of their time there is; how much memory there could still be |
 //!
 //! # Store, then look
@@ -70,6 +71,7 @@
 //! | [`Safepoint`] | "I run on", the requests | a request, the stopped mutators |
 //! | [`LeaderSlot`] | "I lead", its notices | a notice, the leader |
 //! | [`ExitFlag`] | "it ends", what it was given | a gift, the flag |
+//! | [`Pins`] | "it goes", the pins | a pin, "it goes" |
 //! | [`BiasedLock`] | "I am inside", the holder | "no holder any more", who is inside |
 //! | [`Progress`] | "I am inside", shared structures | an object unlinked, the threads inside |
 //!
@@ -147,6 +149,7 @@ pub mod mutex;
 pub mod numbers;
 pub mod pad;
 pub mod parker;
+pub mod pins;
 pub mod point;
 pub mod prefetch;
 pub mod profile;
@@ -193,6 +196,7 @@ pub use mcs::McsLock;
 pub use mutex::{Condvar, Mutex, MutexGuard};
 pub use pad::CachePadded;
 pub use parker::Parker;
+pub use pins::Pins;
 pub use point::{drive_by, sim_point};
 pub use prefetch::{prefetch, prefetch_to_write};
 pub use progress::{Pinned, Progress, Runner, ThreadSlot};

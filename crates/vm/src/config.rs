@@ -54,11 +54,20 @@ pub struct Config {
     pub intrinsics: bool,
     /// `+Jnative`: are functions compiled?
     pub native: bool,
+    /// `+Jthreshold`: after so many samples a function is compiled; 1: before it first runs.
+    pub native_threshold: u32,
+    /// `+Jthreads`: threads that compile; without, schedulers do.
+    pub native_threads: usize,
     /// `+JMyields`: slices are of lengths drawn by this seed ([`myriad_sched::pace`]), for tests.
     pub yields: Option<u64>,
     /// `+JMmigrate`: processes move to private threads and back as this seed draws, for tests.
     pub migrates: Option<u64>,
 }
+
+/// Samples, of which there is one in some 500 reductions, after which functions are compiled unless `+Jthreshold` says otherwise.
+pub const NATIVE_THRESHOLD: u32 = 30;
+/// Most threads that compile.
+pub const MOST_NATIVE_THREADS: usize = 64;
 
 impl Config {
     /// How many schedulers there are.
@@ -98,6 +107,8 @@ impl Default for Config {
             backtrace_depth: 8,
             intrinsics: true,
             native: false,
+            native_threshold: NATIVE_THRESHOLD,
+            native_threads: 0,
             yields: None,
             migrates: None,
         }

@@ -3,7 +3,7 @@
 use super::TABLE;
 use crate::instr::{ANY, X, Y};
 use crate::machine::{Machine, SlowOp, register, source, target, wide};
-use crate::{costs, guards};
+use crate::{costs, guards, tiers};
 use myriad_heap::RESERVED;
 use myriad_sync::atomic::Ordering;
 use myriad_term::boxed::Header;
@@ -43,6 +43,8 @@ unsafe fn preempt(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     if m.ctx.state.saves_calls() {
         // SAFETY: the instruction at hand.
         unsafe { crate::saving::note_call(m, pc) };
+    } else {
+        tiers::sample(m.ctx.vm, f);
     }
     if f.bif().is_some() || !m.is_spent() {
         // A built-in gives way of its own accord; its caller does at the next call.
