@@ -102,7 +102,9 @@ mod loom_tests {
 
     #[test]
     fn loom_what_is_pinned_is_not_freed() {
-        loom::model(|| {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(3);
+        model.check(|| {
             let shared = Arc::new(Shared { pins: Pins::new(), object: UnsafeCell::new(true) });
             let readers = [0, 1].map(|_| {
                 let shared = shared.clone();
