@@ -121,7 +121,7 @@ mod loom_tests {
                 // SAFETY: PN1.
                 shared.object.with_mut(|there| unsafe { *there = false });
             }
-            readers.map(|reader| reader.join().unwrap());
+            readers.into_iter().for_each(|reader| reader.join().unwrap());
         });
     }
 }
