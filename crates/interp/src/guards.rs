@@ -154,6 +154,34 @@ fn count(n: usize) -> Option<Term> {
     i64::try_from(n).ok().and_then(Term::try_small)
 }
 
+/// How many keys a map has.
+pub fn map_size_of(a: Term) -> Option<Term> {
+    a.as_map().and_then(|map| count(map.size()))
+}
+
+/// How many bytes a bit string takes.
+pub fn byte_size_of(a: Term) -> Option<Term> {
+    a.as_bits().and_then(|b| count(b.len().div_ceil(8)))
+}
+
+/// How many bits it has.
+pub fn bit_size_of(a: Term) -> Option<Term> {
+    a.as_bits().and_then(|b| count(b.len()))
+}
+
+/// The length of a list that is at most [`SHORT`].
+pub fn short_length(list: Term) -> Option<Term> {
+    let (mut rest, mut length) = (list, 0);
+    while let Some((_, tail)) = rest.as_cons() {
+        if length == SHORT {
+            return None;
+        }
+        length += 1;
+        rest = tail;
+    }
+    if rest.is_nil() { count(length) } else { None }
+}
+
 quick1! {
     /// `hd/1`
     hd |a| a.as_cons().map(|c| c.0);
@@ -162,11 +190,11 @@ quick1! {
     /// `tuple_size/1`
     tuple_size |a| a.as_tuple().and_then(|t| count(t.len()));
     /// `map_size/1`
-    map_size |a| a.as_map().and_then(|map| count(map.size()));
+    map_size |a| map_size_of(a);
     /// `byte_size/1`
-    byte_size |a| a.as_bits().and_then(|b| count(b.len().div_ceil(8)));
+    byte_size |a| byte_size_of(a);
     /// `bit_size/1`
-    bit_size |a| a.as_bits().and_then(|b| count(b.len()));
+    bit_size |a| bit_size_of(a);
 }
 
 /// Longer lists are counted by the function of the table, which costs reductions and may give way.
@@ -453,7 +481,7 @@ pub unsafe fn set_element(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32
 // ---- tests
 
 /// The order of two terms, quickly for small integers and floats.
-fn order(a: Term, b: Term) -> Ordering {
+pub fn order(a: Term, b: Term) -> Ordering {
     if a.is_small() && b.is_small() {
         return a.small_value().cmp(&b.small_value());
     }
@@ -494,7 +522,12 @@ tests2! {
     /// `is_ge`
     is_ge |a, b| order(a, b).is_ge();
     /// `is_function2`
-    is_function2 |f, n| f.is_fun() && arity_of(f) == n.as_usize() && n.is_small();
+    is_function2 |f, n| takes(f, n);
+}
+
+/// Is it a fun that takes so many arguments?
+pub fn takes(fun: Term, arity: Term) -> bool {
+    fun.is_fun() && arity_of(fun) == arity.as_usize() && arity.is_small()
 }
 
 fn arity_of(fun: Term) -> Option<usize> {

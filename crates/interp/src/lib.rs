@@ -16,6 +16,7 @@
 //! | `trace` | breakpoints, and the frames of traced calls |
 //! | `saving` | noting calls for `save_calls` |
 //! | `shapes` | key tuples of maps that code makes |
+//! | [`leaves`] | what machine code calls and what lets registers live |
 //! | `bits` | runs of bits |
 //! | `costs` | what kind of work an instruction is, for the simulator |
 
@@ -37,6 +38,7 @@ mod errors;
 mod guards;
 mod hidden;
 mod instr;
+pub mod leaves;
 mod loop_intrinsics;
 mod machine;
 mod maps;

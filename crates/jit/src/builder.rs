@@ -4,6 +4,7 @@ use myriad_native::form::{
     Base, Binary, Block, BlockId, Checked, Condition, End, Entry, Form, Op, Place, Point, Region, Symbol, Type, Value,
     Variable, Width,
 };
+use myriad_term::Term;
 
 /// A form, and the block that is being filled.
 pub(crate) struct Builder {
@@ -72,6 +73,12 @@ impl Builder {
         let then = self.block();
         self.end(End::Branch { condition, then, otherwise, likely });
         self.begin(then);
+    }
+
+    /// Goes on in a new block, unless a word is no term: then at `none`.
+    pub(crate) fn unless_none(&mut self, word: Value, none: BlockId) {
+        let is_term = self.compare_with(Condition::NotEqual, word, Term::NONE.raw());
+        self.unless(is_term, none, None);
     }
 
     /// Is entered from elsewhere at this point.

@@ -7,6 +7,7 @@
 //! J1. At a visit the block holds each X register that is live, and some term in each other one below the instruction's `Live`: a collection looks at
 //!     all of those.
 //! J2. Where machine code goes on behind a call or a visit, or at a label from tier 0, nothing is in variables but what is loaded there: all that is live.
+//! J3. Wherever a function is left, the block holds the reductions that are left. A function that calls itself in tail position counts them in a variable.
 
 mod bits;
 mod calls;
@@ -101,6 +102,10 @@ pub(crate) struct Translator<'a> {
     entered: Vec<u32>,
     tails: HashSet<usize>,
     returning: HashSet<usize>,
+    /// Reductions left, while they are not in the block: in a function that calls itself in tail position (J3).
+    reductions: Option<Variable>,
+    /// Registers that hold tuples of at least so many elements, as has been found since the last label.
+    tuples: Vec<(Reg, u32)>,
     names: Vec<Name>,
     numbers: HashMap<Name, Symbol>,
     /// Where the function itself begins, behind its entry.
@@ -141,6 +146,8 @@ pub(crate) fn translate(
         entered: Vec::new(),
         tails: HashSet::new(),
         returning: HashSet::new(),
+        reductions: None,
+        tuples: Vec::new(),
         names: Vec::new(),
         numbers: HashMap::new(),
         body,
@@ -148,6 +155,9 @@ pub(crate) fn translate(
         info: def.info,
         index: 0,
     };
+    if list.iter().any(|at| t.is_loop(at)) {
+        t.reductions = Some(t.b.variable(Type::Word));
+    }
     t.enter(arity).map_err(|Unfit| Declined::Unfit)?;
     for index in 0..list.len() {
         t.index = index;
@@ -164,6 +174,7 @@ impl<'a> Translator<'a> {
     fn enter(&mut self, arity: usize) -> Result<(), Unfit> {
         let sp = self.b.parameter(0);
         self.b.set(self.sp, sp);
+        self.load_reductions();
         for i in 0..arity {
             let value = if i < ARGUMENTS { self.b.parameter(1 + i) } else { self.load_x(i) };
             self.set_x(i as u16, value)?;
@@ -212,7 +223,11 @@ impl<'a> Translator<'a> {
         if at.adopts {
             self.adopt(index).map_err(|Unfit| Declined::Unfit)?;
         }
-        let done = if at.checked || at.refused { Ok(false) } else { self.native(&at) };
+        let done = match (at.refused, at.checked) {
+            (true, _) => Ok(false),
+            (_, true) => self.take_apart(&at),
+            _ => self.native(&at),
+        };
         match done {
             Ok(true) => Ok(()),
             Ok(false) => self.visit(index).map_err(|Unfit| Declined::TooManyRegisters),
@@ -225,6 +240,7 @@ impl<'a> Translator<'a> {
         if self.module.beam.loop_head(label).is_some() {
             return Err(Declined::Loops);
         }
+        self.tuples.clear();
         let block = if label == self.entry { self.body } else { self.label(label) };
         if self.b.is_open() {
             self.b.jump(block);
@@ -281,6 +297,8 @@ impl<'a> Translator<'a> {
             Op::CallFun | Op::CallFun2 => return self.call_fun(at),
             Op::Try | Op::Catch => self.try_(at)?,
             Op::TryEnd => self.try_end(args)?,
+            Op::TryCase => self.try_case(args)?,
+            Op::CatchEnd => self.catch_end(args)?,
             _ => return Ok(self.test(at)? || self.number_op(at)? || self.bit_op(at)?),
         }
         Ok(true)
@@ -327,6 +345,7 @@ impl<'a> Translator<'a> {
 
     /// Sets an X register.
     pub(crate) fn set_x(&mut self, x: u16, value: Value) -> Result<(), Unfit> {
+        self.tuples.retain(|(reg, _)| *reg != Reg::X(x));
         let variable = self.variable(usize::from(x))?;
         self.b.set(variable, value);
         Ok(())
@@ -356,6 +375,7 @@ impl<'a> Translator<'a> {
         match arg.reg().ok_or(Unfit)? {
             Reg::X(x) => self.set_x(x, value),
             Reg::Y(y) => {
+                self.tuples.retain(|(reg, _)| *reg != Reg::Y(y));
                 let sp = self.b.get(self.sp);
                 self.b.store(word_at(sp, 8 * i32::from(y), Region::Stack), value);
                 Ok(())
@@ -396,6 +416,7 @@ impl<'a> Translator<'a> {
     /// Takes what is live before an instruction of the body out of the block (J2), where the stack pointer and X0 are these.
     pub(crate) fn load_live(&mut self, index: usize, sp: Value, x0: Value) -> Result<(), Unfit> {
         self.b.set(self.sp, sp);
+        self.load_reductions();
         self.set_x(0, x0)?;
         for x in self.live.x(index) {
             if x > 0 {
@@ -460,6 +481,7 @@ impl<'a> Translator<'a> {
 
     /// Goes on in tier 0 at what is named, and afterwards here, with what is live before an instruction of the body.
     fn leave(&mut self, name: Name, point: Point, then: usize) -> Result<(), Unfit> {
+        self.store_reductions();
         let (target, what) = (self.b.load(block_word(REGISTERS.visit)), self.named(name));
         let sp = self.b.get(self.sp);
         let (sp_after, x0_after, next) = (self.b.value(Type::Word), self.b.value(Type::Word), self.b.block());
@@ -470,6 +492,7 @@ impl<'a> Translator<'a> {
 
     /// Goes on at an instruction in tier 0, with these X registers, and does not come back but by what that leads to.
     pub(crate) fn descend(&mut self, index: usize, x: &[Value]) -> Result<(), Unfit> {
+        self.store_reductions();
         let what = self.named(Name::Visit(index));
         self.b.store(block_word(REGISTERS.way_down), what);
         let (target, sp) = (self.b.load(block_word(REGISTERS.descend)), self.b.get(self.sp));
@@ -500,11 +523,13 @@ impl<'a> Translator<'a> {
 
     /// The same where the other ways lead to `behind` already.
     pub(crate) fn meet_at(&mut self, slow: BlockId, behind: BlockId) -> Result<(), Unfit> {
+        let tuples = self.tuples.clone();
         self.b.begin(slow);
         self.visit(self.index)?;
         if self.b.is_open() {
             self.b.jump(behind);
         }
+        self.tuples = tuples;
         self.b.begin(behind);
         Ok(())
     }

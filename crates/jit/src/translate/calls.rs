@@ -36,6 +36,7 @@ const REDUCTIONS: Place =
 
 impl<'a> Translator<'a> {
     pub(super) fn return_(&mut self) -> Result<(), Unfit> {
+        self.store_reductions();
         let (sp, x0) = (self.b.get(self.sp), self.x(0)?);
         self.b.end(End::Return { sp, x0 });
         Ok(())
@@ -106,11 +107,39 @@ impl<'a> Translator<'a> {
 
     /// The same, where none left leads to `stops`, uncounted.
     fn count_or(&mut self, stops: BlockId) {
-        let left = self.b.load(REDUCTIONS);
+        let left = match self.reductions {
+            Some(left) => self.b.get(left),
+            None => self.b.load(REDUCTIONS),
+        };
         let left = self.b.with(Binary::Sub, left, 1);
         let runs = self.b.compare_with(Condition::Greater, left, 0);
         self.b.unless(runs, stops, Some(true));
-        self.b.store(Place { width: Width::U32, ..REDUCTIONS }, left);
+        match self.reductions {
+            Some(variable) => self.b.set(variable, left),
+            None => self.b.store(Place { width: Width::U32, ..REDUCTIONS }, left),
+        }
+    }
+
+    /// Does an instruction call the function itself in tail position?
+    pub(super) fn is_loop(&self, at: &At<'a>) -> bool {
+        let callee = matches!(at.op, Op::CallLast | Op::CallOnly).then(|| self.local(at.args));
+        matches!(callee, Some(Ok(Callee::Local(function))) if std::ptr::eq(function, self.function))
+    }
+
+    /// The block's reductions go to their variable, if there is one.
+    pub(super) fn load_reductions(&mut self) {
+        if let Some(variable) = self.reductions {
+            let left = self.b.load(REDUCTIONS);
+            self.b.set(variable, left);
+        }
+    }
+
+    /// The function is left (J3).
+    pub(super) fn store_reductions(&mut self) {
+        if let Some(variable) = self.reductions {
+            let left = self.b.get(variable);
+            self.b.store(Place { width: Width::U32, ..REDUCTIONS }, left);
+        }
     }
 
     /// Tells tier 0 whom the call runs, in case that has no machine code; and where its code is.
@@ -140,8 +169,16 @@ impl<'a> Translator<'a> {
         Ok(true)
     }
 
+    /// Calls in tail position.
+    fn end_tail(&mut self, target: Value, x: Vec<Value>) {
+        self.store_reductions();
+        let sp = self.b.get(self.sp);
+        self.b.end(End::Tail { target, sp, x });
+    }
+
     /// Pushes the return point, and calls: where it goes on.
     fn end_call(&mut self, target: Value, x: Vec<Value>) -> Return {
+        self.store_reductions();
         let (sp, record) = (self.b.get(self.sp), self.named(Name::Record(self.index)));
         self.b.store(word_at(sp, -8, Region::Stack), record);
         let sp = self.b.with(Binary::Sub, sp, 8);
@@ -180,8 +217,7 @@ impl<'a> Translator<'a> {
         }
         let target = self.target(&callee);
         self.drop_frame(slots);
-        let sp = self.b.get(self.sp);
-        self.b.end(End::Tail { target, sp, x });
+        self.end_tail(target, x);
         Ok(true)
     }
 
@@ -218,8 +254,7 @@ impl<'a> Translator<'a> {
         if self.is_tail(index) {
             let slots = self.number(self.list[index + 1].args, 0)?;
             self.drop_frame(slots);
-            let sp = self.b.get(self.sp);
-            self.b.end(End::Tail { target, sp, x });
+            self.end_tail(target, x);
             self.b.begin(slow);
             self.descend_fun(at)?;
         } else {
@@ -271,6 +306,7 @@ impl<'a> Translator<'a> {
     /// Drops Y registers.
     pub(super) fn drop_frame(&mut self, slots: u32) {
         if slots > 0 {
+            self.tuples.retain(|(reg, _)| matches!(reg, Reg::X(_)));
             let sp = self.b.get(self.sp);
             let sp = self.b.with(Binary::Add, sp, 8 * u64::from(slots));
             self.b.set(self.sp, sp);
@@ -295,6 +331,7 @@ impl<'a> Translator<'a> {
             let sp = t.b.get(t.sp);
             let sp = t.b.with(Binary::Sub, sp, 8 * u64::from(slots));
             t.b.set(t.sp, sp);
+            t.tuples.retain(|(reg, _)| matches!(reg, Reg::X(_)));
             if zero {
                 let nil = t.b.word(Term::NIL.raw());
                 (0..slots as i32).for_each(|y| t.b.store(word_at(sp, 8 * y, Region::Stack), nil));
@@ -333,5 +370,26 @@ impl<'a> Translator<'a> {
     pub(super) fn try_end(&mut self, args: &[Arg]) -> Result<(), Unfit> {
         let nil = self.b.word(Term::NIL.raw());
         self.set(args.first().ok_or(Unfit)?, nil)
+    }
+
+    /// Behind an exception: X1 to X3 have its class, reason and trace, and X0 no term.
+    pub(super) fn try_case(&mut self, args: &[Arg]) -> Result<(), Unfit> {
+        let x0 = self.x(0)?;
+        let caught = self.b.compare_with(Condition::Equal, x0, Term::NONE.raw());
+        self.or_visit(caught, |t| {
+            t.try_end(args)?;
+            for to in 0..3 {
+                let value = t.x(to + 1)?;
+                t.set_x(to, value)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The end of a `catch`, where there was no exception.
+    pub(super) fn catch_end(&mut self, args: &[Arg]) -> Result<(), Unfit> {
+        let x0 = self.x(0)?;
+        let passed = self.b.compare_with(Condition::NotEqual, x0, Term::NONE.raw());
+        self.or_visit(passed, |t| t.try_end(args))
     }
 }

@@ -2,9 +2,10 @@
 
 use super::{Translator, Unfit};
 use crate::builder::{block_word, word_at};
-use myriad_beam::Arg;
+use myriad_beam::{Arg, Op};
+use myriad_interp::decode::At;
 use myriad_interp::tiers::REGISTERS;
-use myriad_native::form::{Binary, Region, Value};
+use myriad_native::form::{Binary, Condition, Region, Value};
 use myriad_term::boxed::Header;
 use myriad_term::{Kind, layout};
 
@@ -69,6 +70,39 @@ impl Translator<'_> {
         let list = self.source(list)?;
         let value = self.field(list, layout::LIST, bytes / 8);
         self.set(to, value)
+    }
+
+    /// What takes a list or tuple apart of which no proof says that it is one; `false`: it is to be visited.
+    pub(super) fn take_apart(&mut self, at: &At<'_>) -> Result<bool, Unfit> {
+        let source = at.args.first().ok_or(Unfit)?;
+        match at.op {
+            Op::GetList | Op::GetHd | Op::GetTl => {
+                let list = self.source(source)?;
+                let cons = self.has_tag(list, layout::LIST);
+                self.or_visit(cons, |t| match at.op {
+                    Op::GetList => t.get_list(at.args),
+                    Op::GetHd => t.get_cell(at.args, 0),
+                    _ => t.get_cell(at.args, 8),
+                })?;
+            }
+            Op::GetTupleElement => {
+                let (tuple, least) = (source.reg().ok_or(Unfit)?, 1 + self.number(at.args, 1)?);
+                if self.tuples.iter().any(|(reg, size)| *reg == tuple && *size >= least) {
+                    self.get_element(at.args)?;
+                    return Ok(true);
+                }
+                let (word, slow) = (self.source(source)?, self.b.block());
+                let header = self.tuple_header_of(word, slow);
+                let least_header = Header::new(Kind::Tuple, least as usize).raw();
+                let reaches = self.b.compare_with(Condition::AboveOrEqual, header, least_header);
+                self.b.unless(reaches, slow, Some(true));
+                self.tuples.push((tuple, least));
+                self.get_element(at.args)?;
+                self.meet(slow)?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
     }
 
     /// Changes an element of a tuple that nobody else knows yet.

@@ -1,11 +1,13 @@
 //! Arithmetic, guard built-ins with code of their own, floats.
 
+use super::tests::TypeTest;
 use super::{Translator, Unfit};
 use myriad_beam::{Arg, Op};
 use myriad_interp::decode::At;
+use myriad_interp::leaves::Leaf;
 use myriad_native::form::{Binary, BlockId, Checked, Condition, End, FloatBinary, Op as FormOp, Value};
 use myriad_term::boxed::Header;
-use myriad_term::{Kind, Mfa, Term, am, layout};
+use myriad_term::{Atom, Kind, Mfa, Term, am, layout};
 
 /// The bits of a double's exponent, all of which are set in those that are not finite.
 const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
@@ -44,12 +46,34 @@ impl<'a> Translator<'a> {
                 am::tl => self.cell(a, 1, to),
                 am::tuple_size => self.tuple_size(a, to),
                 am::minus => self.minus(a, to),
+                am::abs => self.magnitude(a, to),
                 am::bnot => self.complement(a, to),
-                _ => Ok(false),
+                am::not => self.not(a, to),
+                am::map_size => self.by_leaf(Leaf::MapSize, &[a], to),
+                am::byte_size => self.by_leaf(Leaf::ByteSize, &[a], to),
+                am::bit_size => self.by_leaf(Leaf::BitSize, &[a], to),
+                am::length => self.by_leaf(Leaf::Length, &[a], to),
+                _ => self.truth_of_type(function, a, to),
             };
+        }
+        if arity != 2 {
+            return Ok(false);
         }
         let b = args.get(first + 1).ok_or(Unfit)?;
         match function {
+            am::eq_exact => self.truth_of_comparison(Op::IsEqExact, a, b, to),
+            am::ne_exact => self.truth_of_comparison(Op::IsNeExact, a, b, to),
+            am::eq => self.truth_of_comparison(Op::IsEq, a, b, to),
+            am::ne => self.truth_of_comparison(Op::IsNe, a, b, to),
+            am::lt => self.truth_of_comparison(Op::IsLt, a, b, to),
+            am::gt => self.truth_of_comparison(Op::IsLt, b, a, to),
+            am::ge => self.truth_of_comparison(Op::IsGe, a, b, to),
+            am::le => self.truth_of_comparison(Op::IsGe, b, a, to),
+            am::and | am::or | am::xor => self.logic(function, a, b, to),
+            am::is_function => self.truth_of_arity(a, b, to),
+            am::is_map_key => self.is_map_key(a, b, to),
+            am::map_get => self.by_leaf(Leaf::MapValue, &[b, a], to),
+            am::divide => self.divide_floats(a, b, to),
             am::plus => self.checked(Checked::Add, a, b, to),
             am::minus => self.checked(Checked::Sub, a, b, to),
             am::times => self.checked(Checked::Mul, a, b, to),
@@ -63,6 +87,105 @@ impl<'a> Translator<'a> {
             _ => Ok(false),
         }
     }
+
+    // ---- truth values
+
+    /// Sets a destination to whether control goes on or leads to the block that is given.
+    fn truth(&mut self, to: &Arg, test: impl FnOnce(&mut Self, BlockId) -> Result<(), Unfit>) -> Result<bool, Unfit> {
+        let (no, behind) = (self.b.block(), self.b.block());
+        test(self, no)?;
+        let yes = self.b.word(Term::TRUE.raw());
+        self.set(to, yes)?;
+        self.b.jump(behind);
+        self.b.begin(no);
+        let not = self.b.word(Term::FALSE.raw());
+        self.set(to, not)?;
+        self.b.jump(behind);
+        self.b.begin(behind);
+        Ok(true)
+    }
+
+    fn truth_of_comparison(&mut self, op: Op, a: &Arg, b: &Arg, to: &Arg) -> Result<bool, Unfit> {
+        self.truth(to, |t, no| t.comparison(op, Some(a), Some(b), no))
+    }
+
+    fn truth_of_type(&mut self, function: Atom, a: &Arg, to: &Arg) -> Result<bool, Unfit> {
+        let Some(test) = TypeTest::of_built_in(function) else { return Ok(false) };
+        let word = self.source(a)?;
+        self.truth(to, |t, no| {
+            t.type_test(test, word, no);
+            Ok(())
+        })
+    }
+
+    /// `not X` of a boolean.
+    fn not(&mut self, a: &Arg, to: &Arg) -> Result<bool, Unfit> {
+        let (word, slow) = (self.source(a)?, self.b.block());
+        self.type_test(TypeTest::Boolean, word, slow);
+        let is_true = self.b.compare_with(Condition::Equal, word, Term::TRUE.raw());
+        let result = self.select(is_true, Term::FALSE, Term::TRUE);
+        self.set(to, result)?;
+        self.meet(slow)?;
+        Ok(true)
+    }
+
+    /// `and`, `or` and `xor` of booleans.
+    fn logic(&mut self, function: Atom, a: &Arg, b: &Arg, to: &Arg) -> Result<bool, Unfit> {
+        let (first, second, slow) = (self.source(a)?, self.source(b)?, self.b.block());
+        for word in [first, second] {
+            self.type_test(TypeTest::Boolean, word, slow);
+        }
+        let result = if function == am::xor {
+            let same = self.b.compare(Condition::Equal, first, second);
+            self.select(same, Term::FALSE, Term::TRUE)
+        } else {
+            let is_true = self.b.compare_with(Condition::Equal, first, Term::TRUE.raw());
+            let (then, otherwise) = if function == am::and { (second, first) } else { (first, second) };
+            self.b.gives(|value| FormOp::Select(value, is_true, then, otherwise))
+        };
+        self.set(to, result)?;
+        self.meet(slow)?;
+        Ok(true)
+    }
+
+    /// `is_function(Fun, Arity)`, of an arity that is one.
+    fn truth_of_arity(&mut self, fun: &Arg, arity: &Arg, to: &Arg) -> Result<bool, Unfit> {
+        if self.constant(arity)?.and_then(Term::as_small).is_none_or(|arity| arity < 0) {
+            return Ok(false);
+        }
+        let (fun, arity) = (self.source(fun)?, self.source(arity)?);
+        self.truth(to, |t, no| {
+            let is = t.leaf(Leaf::IsFunctionOf, &[fun, arity]);
+            t.b.unless(is, no, None);
+            Ok(())
+        })
+    }
+
+    /// `is_map_key(Key, Map)`.
+    fn is_map_key(&mut self, key: &Arg, map: &Arg, to: &Arg) -> Result<bool, Unfit> {
+        let (map, slow) = (self.source(map)?, self.b.block());
+        self.type_test(TypeTest::Map, map, slow);
+        self.truth(to, |t, no| t.map_value(map, key, no).map(|_| ()))?;
+        self.meet(slow)?;
+        Ok(true)
+    }
+
+    fn select(&mut self, condition: Value, then: Term, otherwise: Term) -> Value {
+        let (then, otherwise) = (self.b.word(then.raw()), self.b.word(otherwise.raw()));
+        self.b.gives(|value| FormOp::Select(value, condition, then, otherwise))
+    }
+
+    /// What a leaf gives; where that is none the instruction is visited.
+    fn by_leaf(&mut self, leaf: Leaf, arguments: &[&Arg], to: &Arg) -> Result<bool, Unfit> {
+        let words = arguments.iter().map(|arg| self.source(arg)).collect::<Result<Vec<Value>, Unfit>>()?;
+        let (value, slow) = (self.leaf(leaf, &words), self.b.block());
+        self.b.unless_none(value, slow);
+        self.set(to, value)?;
+        self.meet(slow)?;
+        Ok(true)
+    }
+
+    // ---- arithmetic
 
     /// Sum, difference or product of two small integers that is one, or of two self-tagged doubles.
     fn checked(&mut self, with: Checked, a: &Arg, b: &Arg, to: &Arg) -> Result<bool, Unfit> {
@@ -81,7 +204,12 @@ impl<'a> Translator<'a> {
             self.b.begin(other);
         }
         if may_be_floats {
-            self.checked_floats(with, [(a, first), (b, second)], to, slow)?;
+            let op = match with {
+                Checked::Add => FloatBinary::Add,
+                Checked::Sub => FloatBinary::Sub,
+                Checked::Mul => FloatBinary::Mul,
+            };
+            self.tagged_floats(op, [(a, first), (b, second)], to, slow)?;
             self.b.jump(behind);
         } else if self.b.is_open() {
             self.b.jump(slow);
@@ -90,10 +218,10 @@ impl<'a> Translator<'a> {
         Ok(true)
     }
 
-    /// The same of self-tagged doubles, where both are, and so is the result.
-    fn checked_floats(
+    /// Of self-tagged doubles, where both are, and so is the result.
+    fn tagged_floats(
         &mut self,
-        with: Checked,
+        op: FloatBinary,
         operands: [(&Arg, Value); 2],
         to: &Arg,
         slow: BlockId,
@@ -105,17 +233,37 @@ impl<'a> Translator<'a> {
             }
         }
         let [x, y] = operands.map(|(_, word)| self.untag(word));
-        let op = match with {
-            Checked::Add => FloatBinary::Add,
-            Checked::Sub => FloatBinary::Sub,
-            Checked::Mul => FloatBinary::Mul,
-        };
         let result = self.b.float(|value| FormOp::FloatBinary(value, op, x, y));
         let bits = self.b.gives(|value| FormOp::FloatBits(value, result));
         let word = self.b.with(Binary::RotateLeft, bits, layout::FLOAT_ROTATE.into());
         let tagged = self.is_tagged_float(word);
         self.b.unless(tagged, slow, Some(true));
         self.set(to, word)
+    }
+
+    /// `/` of self-tagged doubles.
+    fn divide_floats(&mut self, a: &Arg, b: &Arg, to: &Arg) -> Result<bool, Unfit> {
+        if !self.may_both_be(a, b, Term::is_immediate_float)? {
+            return Ok(false);
+        }
+        let (first, second, slow) = (self.source(a)?, self.source(b)?, self.b.block());
+        self.tagged_floats(FloatBinary::Div, [(a, first), (b, second)], to, slow)?;
+        self.meet(slow)?;
+        Ok(true)
+    }
+
+    /// `abs(X)` of a small integer.
+    fn magnitude(&mut self, a: &Arg, to: &Arg) -> Result<bool, Unfit> {
+        let (word, slow) = (self.source(a)?, self.b.block());
+        let small = self.is_small(word);
+        self.b.unless(small, slow, Some(true));
+        let zero = self.b.word(0);
+        let opposite = self.b.checked(Checked::Sub, zero, word, slow);
+        let negative = self.b.compare_with(Condition::Less, word, 0);
+        let result = self.b.gives(|value| FormOp::Select(value, negative, opposite, word));
+        self.set(to, result)?;
+        self.meet(slow)?;
+        Ok(true)
     }
 
     /// `-X` of a small integer.
@@ -183,18 +331,29 @@ impl<'a> Translator<'a> {
         Ok(true)
     }
 
-    /// By a constant above zero.
+    /// By a number above zero.
     fn divide(&mut self, quotient: bool, a: &Arg, b: &Arg, to: &Arg) -> Result<bool, Unfit> {
-        let Some(by) = self.constant(b)?.and_then(Term::as_small).filter(|by| *by > 0) else { return Ok(false) };
-        let value = self.source(a)?;
-        let small = self.is_small(value);
-        self.or_visit(small, |t| {
-            let number = t.b.with(Binary::ShiftRightSigned, value, layout::SMALL_SHIFT.into());
-            let op = if quotient { Binary::DivideSigned } else { Binary::RemainderSigned };
-            let result = t.b.with(op, number, by as u64);
-            let result = t.b.with(Binary::ShiftLeft, result, layout::SMALL_SHIFT.into());
-            t.set(to, result)
-        })?;
+        let constant = self.constant(b)?;
+        if constant.is_some_and(|by| by.as_small().is_none_or(|by| by <= 0)) {
+            return Ok(false);
+        }
+        let (value, by, slow) = (self.source(a)?, self.source(b)?, self.b.block());
+        let small = self.both_small(a, value, b, by)?;
+        self.b.unless(small, slow, Some(true));
+        if constant.is_none() {
+            let above = self.b.compare_with(Condition::Greater, by, 0);
+            self.b.unless(above, slow, Some(true));
+        }
+        let shift = layout::SMALL_SHIFT.into();
+        let number = self.b.with(Binary::ShiftRightSigned, value, shift);
+        let by = match constant.and_then(Term::as_small) {
+            Some(by) => self.b.word(by as u64),
+            None => self.b.with(Binary::ShiftRightSigned, by, shift),
+        };
+        let result = self.b.binary(if quotient { Binary::DivideSigned } else { Binary::RemainderSigned }, number, by);
+        let result = self.b.with(Binary::ShiftLeft, result, shift);
+        self.set(to, result)?;
+        self.meet(slow)?;
         Ok(true)
     }
 
@@ -210,7 +369,7 @@ impl<'a> Translator<'a> {
     }
 
     /// The header of a tuple; what is none goes on in `slow`.
-    fn tuple_header_of(&mut self, tuple: Value, slow: BlockId) -> Value {
+    pub(super) fn tuple_header_of(&mut self, tuple: Value, slow: BlockId) -> Value {
         let boxed = self.has_tag(tuple, layout::BOXED);
         self.b.unless(boxed, slow, Some(true));
         let header = self.field(tuple, layout::BOXED, 0);

@@ -1,0 +1,102 @@
+//! What machine code calls where code of its own would be long: functions of terms that take no room, raise nothing and never give way, so that
+//! registers live on over a call.
+
+use crate::guards;
+use myriad_heap::meter::{self, Work};
+use myriad_term::Term;
+use myriad_term::equal::{eq, eq_exact};
+
+/// One of them. All take words of terms, and give a number, or a term that is [`Term::NONE`] where there is none.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Leaf {
+    /// Two terms: `=:=`, 1 or 0.
+    Equal,
+    /// Two terms: `==`, 1 or 0.
+    EqualInValue,
+    /// Two terms: below 0, 0 or above 0 as the first is before, as or behind the second in the order of terms.
+    Order,
+    /// A map and a key: the value. None: it is no map, or has no such key.
+    MapValue,
+    /// A map: how many keys. None: it is no map.
+    MapSize,
+    /// A bit string: its bytes, rounded up. None: it is none.
+    ByteSize,
+    /// A bit string: its bits. None: it is none.
+    BitSize,
+    /// A list: its length. None: it is none, or so long that counting it costs reductions.
+    Length,
+    /// A fun and an arity: is it a fun that takes so many arguments? 1 or 0.
+    IsFunctionOf,
+    /// Is it whole bytes? 1 or 0.
+    IsBinary,
+}
+
+impl Leaf {
+    /// Where its code is.
+    pub fn address(self) -> usize {
+        match self {
+            Leaf::Equal => equal as *const () as usize,
+            Leaf::EqualInValue => equal_in_value as *const () as usize,
+            Leaf::Order => order as *const () as usize,
+            Leaf::MapValue => map_value as *const () as usize,
+            Leaf::MapSize => map_size as *const () as usize,
+            Leaf::ByteSize => byte_size as *const () as usize,
+            Leaf::BitSize => bit_size as *const () as usize,
+            Leaf::Length => length as *const () as usize,
+            Leaf::IsFunctionOf => is_function_of as *const () as usize,
+            Leaf::IsBinary => is_binary as *const () as usize,
+        }
+    }
+}
+
+/// The term of a word that machine code has in a register.
+fn term(word: u64) -> Term {
+    // SAFETY: of the running process, whose code calls.
+    unsafe { Term::from_raw(word) }
+}
+
+fn or_none(term: Option<Term>) -> u64 {
+    term.unwrap_or(Term::NONE).raw()
+}
+
+extern "C" fn equal(a: u64, b: u64) -> u64 {
+    meter::count(Work::Compare, 1);
+    eq_exact(term(a), term(b)).into()
+}
+
+extern "C" fn equal_in_value(a: u64, b: u64) -> u64 {
+    eq(term(a), term(b)).into()
+}
+
+extern "C" fn order(a: u64, b: u64) -> i64 {
+    meter::count(Work::Compare, 1);
+    guards::order(term(a), term(b)) as i64
+}
+
+extern "C" fn map_value(map: u64, key: u64) -> u64 {
+    or_none(term(map).as_map().and_then(|map| map.get(term(key))))
+}
+
+extern "C" fn map_size(map: u64) -> u64 {
+    or_none(guards::map_size_of(term(map)))
+}
+
+extern "C" fn byte_size(bits: u64) -> u64 {
+    or_none(guards::byte_size_of(term(bits)))
+}
+
+extern "C" fn bit_size(bits: u64) -> u64 {
+    or_none(guards::bit_size_of(term(bits)))
+}
+
+extern "C" fn length(list: u64) -> u64 {
+    or_none(guards::short_length(term(list)))
+}
+
+extern "C" fn is_function_of(fun: u64, arity: u64) -> u64 {
+    guards::takes(term(fun), term(arity)).into()
+}
+
+extern "C" fn is_binary(bits: u64) -> u64 {
+    term(bits).as_bits().is_some_and(|bits| bits.len().is_multiple_of(8)).into()
+}
