@@ -1,7 +1,8 @@
 //! A function from its instructions to published machine code.
 
 use crate::live::Live;
-use crate::translate::{Declined, Name, Translated, translate};
+use crate::name::{Name, are_in_order, value_in};
+use crate::translate::{Declined, Translated, translate};
 use myriad_beam::{Arg, Op};
 use myriad_code::NativePtr;
 use myriad_interp::code::{NativeCode, publish_companion};
@@ -86,8 +87,9 @@ pub unsafe fn compile(vm: &'static Vm, function: &'static Function, space: &Arc<
     let translated = translate(vm, module, function, &list, &live).map_err(declined)?;
     let (mut draft, emitted) =
         companion(vm, function, def.info, &list, &translated).ok_or(declined(Declined::Unfit))?;
+    debug_assert!(translated.orders.iter().all(|order| are_in_order(module, order)), "the search would go astray");
     let code = myriad_native::compile(&translated.form, &Options::default()).map_err(Why::Refused)?;
-    let resolve = |symbol: Symbol| value(&draft, &emitted, translated.names[symbol.0 as usize]);
+    let resolve = |symbol: Symbol| value(module, &draft, &emitted, &translated.names[symbol.0 as usize]);
     let linked = space.link(&code, std::ptr::from_ref(function) as u64, resolve).map_err(Why::Memory)?;
     let points: HashMap<u32, usize> = linked.points.iter().map(|(point, at)| (point.0, *at)).collect();
     let entry = NativePtr(linked.entry as *const u8);
@@ -128,9 +130,9 @@ fn companion(
             }
             Name::Adoption(index) => {
                 let visit = made.adopt(list.get(index)?, (list.len() + index) as u32);
-                emitted.visits.insert(*name, visit);
+                emitted.visits.insert(name.clone(), visit);
             }
-            Name::Marker { .. } => {}
+            _ => {}
         }
     }
     for (label, Point(point)) in &translated.labels {
@@ -138,7 +140,7 @@ fn companion(
     }
     for name in &translated.names {
         if let Name::Marker { label, slot, line } = *name {
-            emitted.markers.insert(*name, made.handler(label, slot, line));
+            emitted.markers.insert(name.clone(), made.handler(label, slot, line));
         }
     }
     Some((made.finish().ok()?, emitted))
@@ -152,12 +154,13 @@ fn calls_built_in(vm: &Vm, module: &Module, at: &At<'_>) -> bool {
 }
 
 /// The word that a name stands for.
-fn value(draft: &Draft, emitted: &Emitted, name: Name) -> u64 {
-    let visit = |index| emitted.visits.get(&Name::Visit(index));
-    match name {
-        Name::Visit(index) => visit(index).map_or(0, |visit| draft.instruction(*visit)),
-        Name::Adoption(_) => emitted.visits.get(&name).map_or(0, |visit| draft.instruction(*visit)),
-        Name::Record(index) => visit(index).and_then(|visit| draft.record(*visit)).unwrap_or(0),
-        Name::Marker { .. } => emitted.markers.get(&name).map_or(0, |handler| draft.marker(*handler)),
-    }
+fn value(module: &Module, draft: &Draft, emitted: &Emitted, name: &Name) -> u64 {
+    let visit = |name: &Name| emitted.visits.get(name).copied();
+    let value = match name {
+        Name::Visit(_) | Name::Adoption(_) => visit(name).map(|visit| draft.instruction(visit)),
+        Name::Record(index) => visit(&Name::Visit(*index)).and_then(|visit| draft.record(visit)),
+        Name::Marker { .. } => emitted.markers.get(name).map(|handler| draft.marker(*handler)),
+        _ => value_in(module, name),
+    };
+    value.unwrap_or(0)
 }

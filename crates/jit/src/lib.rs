@@ -7,12 +7,14 @@
 //! | `compile.rs` | a function from its instructions to published machine code |
 //! | `translate.rs` | from generic instructions to a form ([`myriad_native::form`]), with `translate/` by kinds of instructions |
 //! | `builder.rs` | a form while it is made |
+//! | `name.rs` | names of the words that differ from run to run, and their values |
 //! | `live.rs` | which registers are live where |
 
 mod builder;
 mod compile;
 mod jit;
 mod live;
+mod name;
 mod translate;
 mod workers;
 

@@ -11,12 +11,14 @@
 
 mod bits;
 mod calls;
+mod constants;
 mod data;
 mod numbers;
 mod tests;
 
 use crate::builder::{Builder, block_word, word_at};
 use crate::live::{Live, branches};
+use crate::name::{Constant, Name};
 use myriad_beam::{Arg, MIXED, Op, Reg};
 use myriad_interp::decode::{At, constant};
 use myriad_interp::tiers::{FLOAT_REGISTERS, REGISTERS};
@@ -49,25 +51,14 @@ const MAX_INSTRUCTIONS: usize = 20_000;
 /// X registers that have variables.
 const MAX_X: usize = 256;
 
-/// What a symbol of the form stands for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Name {
-    /// The instruction of the companion for that of this number.
-    Visit(usize),
-    /// Where the message that is looked at is adopted before an instruction.
-    Adoption(usize),
-    /// The record of the call at an instruction.
-    Record(usize),
-    /// The marker that stands in a frame for the handler at a label.
-    Marker { label: u32, slot: u32, line: u32 },
-}
-
 /// A function's form, and what its companion has to hold.
 pub(crate) struct Translated {
     /// The form.
     pub(crate) form: Form,
     /// What its symbols stand for, by number.
     pub(crate) names: Vec<Name>,
+    /// Constants whose words code takes to be in ascending order, which holds for names in this run.
+    pub(crate) orders: Vec<Vec<Constant>>,
     /// Where tier 0 enters at labels: the points.
     pub(crate) labels: Vec<(u32, Point)>,
     /// Calls of funs that drop the frame and return behind, which are one instruction of tier 0.
@@ -108,6 +99,7 @@ pub(crate) struct Translator<'a> {
     tuples: Vec<(Reg, u32)>,
     names: Vec<Name>,
     numbers: HashMap<Name, Symbol>,
+    orders: Vec<Vec<Constant>>,
     /// Where the function itself begins, behind its entry.
     body: BlockId,
     /// The labels of the entry and of the clause failure.
@@ -150,6 +142,7 @@ pub(crate) fn translate(
         tuples: Vec::new(),
         names: Vec::new(),
         numbers: HashMap::new(),
+        orders: Vec::new(),
         body,
         entry: def.entry,
         info: def.info,
@@ -204,6 +197,7 @@ impl<'a> Translator<'a> {
         Ok(Translated {
             form: self.b.finish(),
             names: self.names,
+            orders: self.orders,
             labels,
             tails: self.tails,
             returning: self.returning,
@@ -364,8 +358,8 @@ impl<'a> Translator<'a> {
                 Ok(self.b.load(word_at(sp, 8 * i32::from(y), Region::Stack)))
             }
             None => {
-                let term = self.constant(arg)?.ok_or(Unfit)?;
-                Ok(self.b.word(term.raw()))
+                let constant = self.constant_of(arg)?;
+                Ok(self.constant_value(&constant))
             }
         }
     }
@@ -381,16 +375,6 @@ impl<'a> Translator<'a> {
                 Ok(())
             }
         }
-    }
-
-    /// What a name stands for.
-    pub(crate) fn named(&mut self, name: Name) -> Value {
-        let next = Symbol(self.names.len() as u32);
-        let symbol = *self.numbers.entry(name).or_insert(next);
-        if symbol == next {
-            self.names.push(name);
-        }
-        self.b.symbol(symbol)
     }
 
     // ---- visits

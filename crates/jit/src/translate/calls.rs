@@ -1,7 +1,8 @@
 //! Calls, returns, frames, handlers.
 
-use super::{Name, Translator, Unfit};
+use super::{Translator, Unfit};
 use crate::builder::{block_word, word_at};
+use crate::name::Name;
 use myriad_beam::{Arg, Op, Reg};
 use myriad_heap::RESERVED;
 use myriad_interp::decode::{At, is_ordinary_call};
@@ -16,8 +17,8 @@ use std::mem::offset_of;
 enum Callee {
     /// A function of this module.
     Local(&'static Function),
-    /// What an export leads to then.
-    Export(&'static Export),
+    /// What the export of this import leads to then.
+    Import(u32, &'static Export),
 }
 
 /// Where a call goes on.
@@ -74,14 +75,15 @@ impl<'a> Translator<'a> {
 
     /// `None`: tier 0 has an instruction for the call.
     fn import(&self, args: &[Arg]) -> Result<Option<Callee>, Unfit> {
-        let export = *self.module.imports.get(self.number(args, 1)? as usize).ok_or(Unfit)?;
-        Ok(is_ordinary_call(self.vm, export).then_some(Callee::Export(export)))
+        let index = self.number(args, 1)?;
+        let export = *self.module.imports.get(index as usize).ok_or(Unfit)?;
+        Ok(is_ordinary_call(self.vm, export).then_some(Callee::Import(index, export)))
     }
 
     fn arity(callee: &Callee) -> usize {
         match callee {
             Callee::Local(function) => function.mfa.arity.into(),
-            Callee::Export(export) => export.mfa.arity.into(),
+            Callee::Import(_, export) => export.mfa.arity.into(),
         }
     }
 
@@ -145,9 +147,9 @@ impl<'a> Translator<'a> {
     /// Tells tier 0 whom the call runs, in case that has no machine code; and where its code is.
     fn target(&mut self, callee: &Callee) -> Value {
         let function = match callee {
-            Callee::Local(function) => self.b.word(std::ptr::from_ref(*function) as u64),
-            Callee::Export(export) => {
-                let export = self.b.word(std::ptr::from_ref(*export) as u64);
+            Callee::Local(function) => self.function_address(function.index),
+            Callee::Import(index, _) => {
+                let export = self.import_address(*index);
                 self.b.load(word_at(export, offset_of!(Export, code) as i32, Region::Other))
             }
         };
@@ -202,7 +204,7 @@ impl<'a> Translator<'a> {
             && std::ptr::eq(function, self.function)
         {
             // A loop; where calls are traced, the next turn is one.
-            let module = self.b.word(std::ptr::from_ref(self.module) as u64);
+            let module = self.module_address();
             let breakpoints = Place {
                 width: Width::U32,
                 ..word_at(module, myriad_vm::code::Module::BREAKPOINTS_OFFSET as i32, Region::Other)

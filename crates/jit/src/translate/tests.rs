@@ -1,6 +1,7 @@
 //! Tests of types, comparisons, selections, and the values of keys.
 
 use super::{Translator, Unfit};
+use crate::name::Constant;
 use myriad_beam::{Arg, Op};
 use myriad_interp::decode::At;
 use myriad_interp::leaves::Leaf;
@@ -202,10 +203,10 @@ impl<'a> Translator<'a> {
 
     fn tagged_tuple(&mut self, args: &[Arg]) -> Result<(), Unfit> {
         let (fail, word, header) = (self.label_of(args, 0)?, self.tested(args)?, self.tuple_header(args, 2)?);
-        let tag = self.constant(args.get(3).ok_or(Unfit)?)?.ok_or(Unfit)?;
+        let tag = self.constant_of(args.get(3).ok_or(Unfit)?)?;
         self.header_is(word, header, fail);
         let first = self.field(word, layout::BOXED, 1);
-        let same = self.b.compare_with(Condition::Equal, first, tag.raw());
+        let same = self.compare_with_constant(Condition::Equal, first, &tag);
         self.b.unless(same, fail, None);
         Ok(())
     }
@@ -251,12 +252,6 @@ impl<'a> Translator<'a> {
         self.b.unless(is, fail, None);
         self.b.jump(behind);
         self.b.begin(behind);
-    }
-
-    /// What a leaf gives.
-    pub(super) fn leaf(&mut self, leaf: Leaf, arguments: &[Value]) -> Value {
-        let target = self.b.word(leaf.address() as u64);
-        self.b.gives(|value| FormOp::Leaf(Some(value), target, arguments.to_vec()))
     }
 
     // ---- comparisons
@@ -410,20 +405,24 @@ impl<'a> Translator<'a> {
                 return Ok(false);
             }
             let to = self.label(pair[1].label().ok_or(Unfit)?);
-            keys.push((key.raw(), to));
+            keys.push((key.raw(), self.constant_of(&pair[0])?, to));
         }
         let word = self.source(args.first().ok_or(Unfit)?)?;
-        keys.sort_by_key(|(key, _)| *key);
-        keys.dedup_by_key(|(key, _)| *key);
+        keys.sort_by_key(|(key, ..)| *key);
+        keys.dedup_by_key(|(key, ..)| *key);
+        let keys: Vec<(Constant, BlockId)> = keys.into_iter().map(|(_, key, to)| (key, to)).collect();
+        if keys.len() > LINEAR && keys.iter().any(|(key, _)| matches!(key, Constant::Named(_))) {
+            self.orders.push(keys.iter().map(|(key, _)| key.clone()).collect());
+        }
         self.search(word, &keys, fail);
         Ok(true)
     }
 
     /// Goes on where the key leads that is the word; keys are in ascending order.
-    fn search(&mut self, word: Value, keys: &[(u64, BlockId)], fail: BlockId) {
+    fn search(&mut self, word: Value, keys: &[(Constant, BlockId)], fail: BlockId) {
         if keys.len() <= LINEAR {
             for (key, to) in keys {
-                let (same, next) = (self.b.compare_with(Condition::Equal, word, *key), self.b.block());
+                let (same, next) = (self.compare_with_constant(Condition::Equal, word, key), self.b.block());
                 self.b.end(End::Branch { condition: same, then: *to, otherwise: next, likely: None });
                 self.b.begin(next);
             }
@@ -431,7 +430,7 @@ impl<'a> Translator<'a> {
             return;
         }
         let (lower, upper) = keys.split_at(keys.len() / 2);
-        let below = self.b.compare_with(Condition::Below, word, upper[0].0);
+        let below = self.compare_with_constant(Condition::Below, word, &upper[0].0);
         let (left, right) = (self.b.block(), self.b.block());
         self.b.end(End::Branch { condition: below, then: left, otherwise: right, likely: None });
         self.b.begin(left);
@@ -453,6 +452,7 @@ impl<'a> Translator<'a> {
         }
         keys.sort_by_key(|(key, _)| *key);
         keys.dedup_by_key(|(key, _)| *key);
+        let keys: Vec<(Constant, BlockId)> = keys.into_iter().map(|(key, to)| (Constant::Word(key), to)).collect();
         self.search(header, &keys, fail);
         Ok(())
     }
