@@ -291,7 +291,7 @@ impl<'a> Translator<'a> {
             Op::CallFun | Op::CallFun2 => return self.call_fun(at),
             Op::Try | Op::Catch => self.try_(at)?,
             Op::TryEnd => self.try_end(args)?,
-            Op::TryCase => self.try_case(args)?,
+            Op::TryCase => return self.try_case(args),
             Op::CatchEnd => self.catch_end(args)?,
             _ => return Ok(self.test(at)? || self.number_op(at)? || self.bit_op(at)?),
         }

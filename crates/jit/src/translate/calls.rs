@@ -374,18 +374,23 @@ impl<'a> Translator<'a> {
         self.set(args.first().ok_or(Unfit)?, nil)
     }
 
-    /// Behind an exception: X1 to X3 have its class, reason and trace, and X0 no term.
-    pub(super) fn try_case(&mut self, args: &[Arg]) -> Result<(), Unfit> {
+    /// Behind an exception: X1 to X3 of the block have its class, reason and trace still, and X0 is no term. `false`: something is between.
+    pub(super) fn try_case(&mut self, args: &[Arg]) -> Result<bool, Unfit> {
+        let before = self.list[..self.index].iter().rev().find(|at| at.op != Op::Line);
+        if before.is_none_or(|at| at.op != Op::Label) {
+            return Ok(false);
+        }
         let x0 = self.x(0)?;
         let caught = self.b.compare_with(Condition::Equal, x0, Term::NONE.raw());
         self.or_visit(caught, |t| {
             t.try_end(args)?;
             for to in 0..3 {
-                let value = t.x(to + 1)?;
+                let value = t.load_x(usize::from(to) + 1);
                 t.set_x(to, value)?;
             }
             Ok(())
-        })
+        })?;
+        Ok(true)
     }
 
     /// The end of a `catch`, where there was no exception.
