@@ -270,7 +270,15 @@ pub fn read_utf8(bytes: &[u8], at: usize, available: usize) -> Option<(u32, usiz
     if available < 8 {
         return None;
     }
-    let first = read(bytes, at, 8) as u32;
+    let byte = |i: usize| {
+        let at = at + 8 * i;
+        if at.is_multiple_of(8) {
+            u32::from(bytes.get(at / 8).copied().unwrap_or(0))
+        } else {
+            read(bytes, at, 8) as u32
+        }
+    };
+    let first = byte(0);
     let (length, initial, least) = match first {
         0..=0x7f => return Some((first, 1)),
         0xc2..=0xdf => (2, first & 0x1f, 0x80),
@@ -283,11 +291,11 @@ pub fn read_utf8(bytes: &[u8], at: usize, available: usize) -> Option<(u32, usiz
     }
     let mut point = initial;
     for i in 1..length {
-        let byte = read(bytes, at + 8 * i, 8) as u32;
-        if byte & 0xc0 != 0x80 {
+        let next = byte(i);
+        if next & 0xc0 != 0x80 {
             return None;
         }
-        point = point << 6 | byte & 0x3f;
+        point = point << 6 | next & 0x3f;
     }
     (point >= least && char::from_u32(point).is_some()).then_some((point, length))
 }

@@ -4,6 +4,7 @@
 //! [`WRITABLE`]. Only the sub binary made last keeps the mark, so its end is the end of what is used; appending to it again
 //! writes into the spare capacity, which doubles when it is used up.
 
+mod append;
 mod small;
 pub mod target;
 
@@ -205,6 +206,13 @@ fn writable_part(m: &mut Machine<'_, '_>, whole: Term, offset: usize, bits: usiz
     m.ctx.boxed(Header::new(Kind::SubBinary, 3).with_aux(WRITABLE), &slots)
 }
 
+/// The shared binary behind a sub binary that may be appended to in place.
+fn writable_whole(source: Term, whole: &Term) -> Option<Boxed<'_, 'static>> {
+    let may = |object: Boxed, kind| object.kind() == kind && object.header().aux() & WRITABLE != 0;
+    let (sub, object) = (source.as_boxed()?, whole.as_boxed()?);
+    (may(sub, Kind::SubBinary) && may(object, Kind::SharedBinary)).then_some(object)
+}
+
 /// Room for `extra` bits behind the bits of `source`: the new bit string, its data, the bit where the extra ones begin, and
 /// the bit where they end.
 fn extend(m: &mut Machine<'_, '_>, source: Term, extra: usize) -> Option<(Term, *mut u8, usize, usize)> {
@@ -214,13 +222,7 @@ fn extend(m: &mut Machine<'_, '_>, source: Term, extra: usize) -> Option<(Term, 
         return Some((source, std::ptr::NonNull::dangling().as_ptr(), 0, 0));
     }
     let (start, end) = (offset + old_bits, offset + old_bits + extra);
-    let sub = source.as_boxed()?;
-    let object = whole.as_boxed()?;
-    if sub.kind() == Kind::SubBinary
-        && sub.header().aux() & WRITABLE != 0
-        && object.kind() == Kind::SharedBinary
-        && object.header().aux() & WRITABLE != 0
-    {
+    if let Some(object) = writable_whole(source, &whole) {
         let shared = object.shared();
         let bytes = end.div_ceil(8);
         if bytes <= shared.capacity() || shared.is_unique() {
@@ -236,7 +238,7 @@ fn extend(m: &mut Machine<'_, '_>, source: Term, extra: usize) -> Option<(Term, 
                 *object.ptr().add(1) = bytes.max(used) as u64;
                 m.heap().count_binary_words(bytes.saturating_sub(used) / 8);
             }
-            set_aux(sub, 0);
+            set_aux(source.as_boxed()?, 0);
             let term = writable_part(m, whole, offset, old_bits + extra);
             return Some((term, shared.data(), start, end));
         }
@@ -358,7 +360,8 @@ pub unsafe fn create_bin(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
             segment_error(m, pc, s, fault)
         };
         let appends = n > 0 && matches!(segments(0).kind, segment::APPEND | segment::PRIVATE_APPEND);
-        if !appends && let Some(term) = small::create(m, n, segments) {
+        let quick = if appends { append::create(m, n, segments) } else { small::create(m, n, segments) };
+        if let Some(term) = quick {
             return match settle(m, term, live, words) {
                 Some(term) => {
                     m.set(high(pc), term);

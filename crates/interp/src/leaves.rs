@@ -1,7 +1,7 @@
 //! What machine code calls where code of its own would be long: functions of terms that take no room, raise nothing and never give way, so that
 //! registers live on over a call.
 
-use crate::guards;
+use crate::{guards, matching};
 use myriad_heap::meter::{self, Work};
 use myriad_term::Term;
 use myriad_term::equal::{eq, eq_exact};
@@ -29,6 +29,8 @@ pub enum Leaf {
     IsFunctionOf,
     /// Is it whole bytes? 1 or 0.
     IsBinary,
+    /// A match context: the character in UTF-8 at its position, which is behind it then. None: there is none.
+    TakeUtf8,
 }
 
 impl Leaf {
@@ -45,6 +47,7 @@ impl Leaf {
             Leaf::Length => length as *const () as usize,
             Leaf::IsFunctionOf => is_function_of as *const () as usize,
             Leaf::IsBinary => is_binary as *const () as usize,
+            Leaf::TakeUtf8 => take_utf8 as *const () as usize,
         }
     }
 }
@@ -99,4 +102,8 @@ extern "C" fn is_function_of(fun: u64, arity: u64) -> u64 {
 
 extern "C" fn is_binary(bits: u64) -> u64 {
     term(bits).as_bits().is_some_and(|bits| bits.len().is_multiple_of(8)).into()
+}
+
+extern "C" fn take_utf8(context: u64) -> u64 {
+    or_none(matching::take_utf8(term(context)))
 }

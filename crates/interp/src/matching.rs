@@ -383,6 +383,15 @@ pub unsafe fn set_position(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u3
     }
 }
 
+/// The character in UTF-8 at the position of a context, which is behind it then. What is no context has none.
+pub fn take_utf8(context: Term) -> Option<Term> {
+    let context = Context::of(context)?;
+    // SAFETY: nothing is made meanwhile.
+    let (point, bytes) = unsafe { bits::read_utf8(context.bytes(), context.position, context.left())? };
+    context.advance(8 * bytes);
+    Some(Term::small(point.into()))
+}
+
 /// `bs_get_utf8`
 pub unsafe fn get_utf8(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: operands of the instruction.

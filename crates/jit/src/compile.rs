@@ -75,9 +75,7 @@ struct Emitted {
 pub unsafe fn compile(vm: &'static Vm, function: &'static Function, space: &Arc<CodeSpace>) -> Result<(), Why> {
     let declined = Why::Declined;
     let module = function.module().ok_or(declined(Declined::Unfit))?;
-    if module.runs_intrinsics
-        && (vm.bifs.native_intrinsic(function.mfa).is_some() || vm.bifs.loop_intrinsic(function.mfa).is_some())
-    {
+    if module.runs_intrinsics && vm.bifs.native_intrinsic(function.mfa).is_some() {
         return Err(declined(Declined::Intrinsic));
     }
     let def = module.beam.functions.get(function.index as usize).ok_or(declined(Declined::Unfit))?;

@@ -10,17 +10,39 @@ use crate::machine::Machine;
 use myriad_term::binary::HEAP_BINARY_LIMIT;
 use myriad_term::boxed::Header;
 use myriad_term::{Alloc, Kind, Term};
+use std::ops::Range;
 
 /// Bytes that one write may touch beyond the end.
 const WORD: usize = 8;
 
 /// Bytes on their way into a heap binary. Bits from `at` to the end of the byte it is in are zero.
-struct Bytes {
+pub(super) struct Bytes {
     bytes: [u8; HEAP_BINARY_LIMIT + WORD],
     at: usize,
 }
 
 impl Bytes {
+    /// None.
+    pub(super) fn new() -> Bytes {
+        Bytes { bytes: [0; HEAP_BINARY_LIMIT + WORD], at: 0 }
+    }
+
+    /// The first `bits` bits, fewer than eight, are those of a byte.
+    pub(super) fn begin_in(&mut self, byte: u8, bits: usize) {
+        self.bytes[0] = byte & !(0xff >> bits);
+        self.at = bits;
+    }
+
+    /// How many bits there are.
+    pub(super) fn bits(&self) -> usize {
+        self.at
+    }
+
+    /// The bytes that hold them.
+    pub(super) fn written(&self) -> &[u8] {
+        &self.bytes[..self.at.div_ceil(8)]
+    }
+
     /// Adds the low `n` bits of a number.
     #[inline(always)]
     fn number(&mut self, n: usize, value: u64) -> Option<()> {
@@ -76,8 +98,32 @@ impl Bytes {
 /// They are segments of the instruction at hand.
 #[inline(always)]
 pub(super) unsafe fn create(m: &mut Machine<'_, '_>, n: usize, segment: impl Fn(usize) -> Segment) -> Option<Term> {
-    let mut to = Bytes { bytes: [0; HEAP_BINARY_LIMIT + WORD], at: 0 };
-    for i in 0..n {
+    let mut to = Bytes::new();
+    // SAFETY: the caller's promise.
+    unsafe { fill(m, &mut to, 0..n, segment)? };
+    let words = to.at.div_ceil(64);
+    let at = m.heap().alloc(2 + words).as_ptr();
+    // SAFETY: fresh words, as many as were asked for (term/A2); the buffer has whole words.
+    unsafe {
+        *at = Header::new(Kind::HeapBinary, 1 + words).raw();
+        *at.add(1) = to.at as u64;
+        std::ptr::copy_nonoverlapping(to.bytes.as_ptr(), at.add(2).cast(), 8 * words);
+        Some(Term::from_boxed(at))
+    }
+}
+
+/// Adds segments, if all are of usual types and sizes and there is room for them.
+///
+/// # Safety
+/// They are segments of the instruction at hand.
+#[inline(always)]
+pub(super) unsafe fn fill(
+    m: &Machine<'_, '_>,
+    to: &mut Bytes,
+    segments: Range<usize>,
+    segment: impl Fn(usize) -> Segment,
+) -> Option<()> {
+    for i in segments {
         let s = segment(i);
         // SAFETY: the caller promises that the segments are of the instruction at hand.
         unsafe {
@@ -96,13 +142,5 @@ pub(super) unsafe fn create(m: &mut Machine<'_, '_>, n: usize, segment: impl Fn(
             }
         }
     }
-    let words = to.at.div_ceil(64);
-    let at = m.heap().alloc(2 + words).as_ptr();
-    // SAFETY: fresh words, as many as were asked for (term/A2); the buffer has whole words.
-    unsafe {
-        *at = Header::new(Kind::HeapBinary, 1 + words).raw();
-        *at.add(1) = to.at as u64;
-        std::ptr::copy_nonoverlapping(to.bytes.as_ptr(), at.add(2).cast(), 8 * words);
-        Some(Term::from_boxed(at))
-    }
+    Some(())
 }

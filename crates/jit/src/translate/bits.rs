@@ -6,6 +6,7 @@ use super::{Translator, Unfit};
 use crate::builder::word_at;
 use myriad_beam::{Arg, Op};
 use myriad_interp::decode::At;
+use myriad_interp::leaves::Leaf;
 use myriad_interp::{SIGNED, is_little};
 use myriad_native::form::{Binary, BlockId, Condition, End, Op as FormOp, Place, Region, Type, Unary, Value, Width};
 use myriad_term::boxed::Header;
@@ -38,11 +39,13 @@ impl<'a> Translator<'a> {
             Op::BsStartMatch3 => self.start_match(args.get(1), args.get(3)),
             Op::BsStartMatch4 => self.start_match(args.get(2), args.get(3)),
             Op::BsGetInteger2 => self.get_integer(args),
-            Op::BsGetUtf8 => self.get_ascii(args),
+            Op::BsGetUtf8 => self.take_utf8(args, args.get(4)),
+            Op::BsSkipUtf8 => self.take_utf8(args, None),
             Op::BsSkipBits2 => self.skip(args),
             Op::BsTestTail2 => self.test_tail(args),
             Op::BsTestUnit => self.test_unit(args),
             Op::BsGetPosition => self.get_position(args),
+            Op::BsSetPosition => self.set_position(args),
             _ => Ok(false),
         }
     }
@@ -169,23 +172,34 @@ impl<'a> Translator<'a> {
         Ok(true)
     }
 
-    /// A character below 128 at the start of a byte.
-    fn get_ascii(&mut self, args: &[Arg]) -> Result<bool, Unfit> {
-        let [_, context, _, _, to] = args else { return Err(Unfit) };
+    /// A character in UTF-8: one below 128 at the start of a byte here, others by a leaf.
+    fn take_utf8(&mut self, args: &[Arg], to: Option<&Arg>) -> Result<bool, Unfit> {
+        let context = args.get(1).ok_or(Unfit)?;
         let (fail, slow) = (self.label_of(args, 0)?, self.b.block());
+        let (other, behind) = (self.b.block(), self.b.block());
         let field = self.wanted(context, 8, fail, slow)?;
         let odd = self.b.with(Binary::And, field.position, WITHIN_BYTE);
         let even = self.b.compare_with(Condition::Equal, odd, 0);
-        self.b.unless(even, slow, Some(true));
+        self.b.unless(even, other, Some(true));
         let (address, _) = self.bytes(&field);
         let byte = self.b.load(byte_at(address));
         let ascii = self.b.compare_with(Condition::Below, byte, 128);
-        self.b.unless(ascii, slow, Some(true));
+        self.b.unless(ascii, other, None);
         self.pass(&field);
         let small = self.b.with(Binary::ShiftLeft, byte, layout::SMALL_SHIFT.into());
-        self.set(to, small)?;
-        self.meet(slow)?;
+        self.set_if_wanted(to, small)?;
+        self.b.jump(behind);
+        self.b.begin(other);
+        let point = self.leaf(Leaf::TakeUtf8, &[field.context]);
+        self.b.unless_none(point, fail);
+        self.set_if_wanted(to, point)?;
+        self.b.jump(behind);
+        self.meet_at(slow, behind)?;
         Ok(true)
+    }
+
+    fn set_if_wanted(&mut self, to: Option<&Arg>, value: Value) -> Result<(), Unfit> {
+        to.map_or(Ok(()), |to| self.set(to, value))
     }
 
     fn skip(&mut self, args: &[Arg]) -> Result<bool, Unfit> {
@@ -238,6 +252,21 @@ impl<'a> Translator<'a> {
         self.is_context(context, slow);
         let position = self.field(context, layout::BOXED, POSITION);
         self.set(to, position)?;
+        self.meet(slow)?;
+        Ok(true)
+    }
+
+    fn set_position(&mut self, args: &[Arg]) -> Result<bool, Unfit> {
+        let [context, position] = args else { return Err(Unfit) };
+        let (context, position, slow) = (self.source(context)?, self.source(position)?, self.b.block());
+        self.is_context(context, slow);
+        let small = self.is_small(position);
+        self.b.unless(small, slow, Some(true));
+        let end = self.field(context, layout::BOXED, LIMIT);
+        // What is below 0 is above all without its sign.
+        let within = self.b.compare(Condition::BelowOrEqual, position, end);
+        self.b.unless(within, slow, Some(true));
+        self.b.store(word_at(context, 8 * POSITION - layout::BOXED as i32, Region::Heap), position);
         self.meet(slow)?;
         Ok(true)
     }
