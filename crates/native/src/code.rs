@@ -36,6 +36,17 @@ pub struct Relocation {
     pub addend: i64,
 }
 
+/// An instruction, for people to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instruction {
+    /// Where it begins in the code.
+    pub offset: u32,
+    /// How many bytes it takes.
+    pub bytes: u32,
+    /// Its text, in Intel's notation.
+    pub text: String,
+}
+
 /// How code was made: what reports sum up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {

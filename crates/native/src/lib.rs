@@ -8,15 +8,22 @@
 //! | [`code`], [`compile`](fn@compile) | what a back end is asked for and gives |
 //! | `x64` | the back end for x86-64: the one module that names a processor, and the registers at all borders |
 //! | [`memory`], [`link`] | memory for code; code in memory, and from any address in it to function and instruction |
+//! | [`listing`], [`perf`] | machine code for people to read, and for profilers |
 
 pub mod code;
 mod compile;
 pub mod form;
 #[cfg(target_os = "linux")]
 pub mod link;
+pub mod listing;
 #[cfg(target_os = "linux")]
 pub mod memory;
+#[cfg(target_os = "linux")]
+pub mod perf;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub mod x64;
+
+/// Is there a back end for this processor and system?
+pub const HAS_BACK_END: bool = cfg!(all(target_arch = "x86_64", target_os = "linux"));
 
 pub use compile::{MOST_BLOCKS, MOST_OPERATIONS, MOST_OPTIMISED_BLOCKS, MOST_VARIABLES, compile};

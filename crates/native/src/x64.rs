@@ -39,10 +39,13 @@ mod generator;
 mod heat;
 mod liveness;
 mod marks;
+mod text;
 mod translate;
 
 use crate::code::{Code, Options, Refused};
 use crate::form::Form;
+
+pub(crate) use text::instructions;
 
 /// Bytes of the native stack, from rsp upwards, that all code shares for what it spills.
 pub const SPILL_AREA: u32 = 4096;
