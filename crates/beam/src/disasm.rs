@@ -16,6 +16,15 @@ impl Module {
         out
     }
 
+    /// One instruction, names in place of indexes.
+    pub fn disasm_instruction(&self, instr: &Instr<'_>) -> String {
+        let mut out = format!("{} ", instr.op.name());
+        // Writing to a String does not fail.
+        let _ = self.write_operands(&mut out, instr);
+        out.truncate(out.trim_end_matches([' ', ',']).len());
+        out
+    }
+
     /// The listing of the whole module.
     pub fn disasm(&self) -> String {
         let mut out = format!("module {}\n", self.name());

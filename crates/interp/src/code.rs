@@ -8,6 +8,7 @@
 //!     or returns to the first one goes on there.
 
 use crate::tiers::{self, Heat};
+use crate::verdict::Verdict;
 use myriad_code::{Entry, NativePtr};
 use myriad_process::CodePtr;
 use myriad_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
@@ -93,12 +94,16 @@ pub struct Decoded {
     native: Option<NativeCode>,
     /// How often it was about to run when somebody looked.
     pub(crate) heat: Heat,
+    /// Why the function has no machine code.
+    pub verdict: Verdict,
 }
 
 /// Machine code that goes with a companion.
 pub struct NativeCode {
     /// Where callers in machine code enter.
     pub entry: NativePtr,
+    /// How many bytes it has.
+    pub bytes: usize,
     /// Its memory, which is given back when this is dropped.
     pub memory: Box<dyn Send + Sync>,
 }
@@ -118,7 +123,8 @@ impl Decoded {
         records: Box<[u32]>,
     ) -> Decoded {
         let companion = AtomicPtr::new(std::ptr::null_mut());
-        Decoded { function, block, code_bytes, entry, places, records, companion, native: None, heat: Heat::default() }
+        let (heat, verdict) = (Heat::default(), Verdict::default());
+        Decoded { function, block, code_bytes, entry, places, records, companion, native: None, heat, verdict }
     }
 
     /// Where the function begins, in both tiers.
@@ -133,6 +139,13 @@ impl Decoded {
     pub(crate) fn is_native(&self) -> bool {
         // Relaxed: nothing is read by it.
         !self.companion.load(Ordering::Relaxed).is_null()
+    }
+
+    /// How many bytes of machine code the function has.
+    pub fn native_bytes(&self) -> Option<usize> {
+        // Acquire, SAFETY: as in `begin`.
+        let companion = unsafe { self.companion.load(Ordering::Acquire).as_ref() }?;
+        companion.native.as_ref().map(|native| native.bytes)
     }
 
     /// Its block, and that of its companion.

@@ -18,6 +18,7 @@
 //! | `shapes` | key tuples of maps that code makes |
 //! | [`leaves`] | what machine code calls and what lets registers live |
 //! | `bits` | runs of bits |
+//! | `verdict` | why a function has no machine code |
 //! | `costs` | what kind of work an instruction is, for the simulator |
 
 #![allow(
@@ -51,6 +52,7 @@ mod stack;
 mod stubs;
 pub mod tiers;
 mod trace;
+pub mod verdict;
 
 pub use bits::{SIGNED, is_little};
 pub use engine::Interpreter;

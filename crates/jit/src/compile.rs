@@ -3,13 +3,13 @@
 use crate::live::Live;
 use crate::name::{Name, are_in_order, value_in};
 use crate::translate::{Declined, Translated, translate};
-use myriad_beam::{Arg, Op};
+use myriad_beam::{Arg, Body, FunctionDef, Op};
 use myriad_code::NativePtr;
 use myriad_interp::code::{NativeCode, publish_companion};
 use myriad_interp::decode::companion::{Companion, Draft, Handler, Visit};
 use myriad_interp::decode::{At, is_ordinary_call, read};
-use myriad_native::code::{Options, Refused};
-use myriad_native::form::{Point, Symbol};
+use myriad_native::code::{Code, Options, Refused};
+use myriad_native::form::{Form, Point, Symbol};
 use myriad_native::link::{CodeSpace, Linked};
 use myriad_native::memory::NoMemory;
 use myriad_sync::Arc;
@@ -65,14 +65,37 @@ struct Emitted {
     markers: HashMap<Name, Handler>,
 }
 
-/// Compiles a function, and lets it run in machine code from its next call on.
-///
-/// # Safety
-/// The function's module is not released meanwhile.
-///
-/// # Errors
-/// Why it stays in tier 0.
-pub unsafe fn compile(vm: &'static Vm, function: &'static Function, space: &Arc<CodeSpace>) -> Result<(), Why> {
+/// What is made of a function.
+pub(crate) struct Made {
+    pub(crate) form: Form,
+    /// What symbols stand for, by number.
+    pub(crate) names: Vec<Name>,
+    /// Symbols are not put in.
+    pub(crate) code: Code,
+    /// Which instruction of the body is at a place of the list that names and form go by.
+    pub(crate) numbers: Vec<usize>,
+    /// Index into the module's line table, by the numbers in [`Code::sources`]; 0 where none is known.
+    pub(crate) lines: Vec<u32>,
+}
+
+impl Made {
+    fn new(list: &[At<'_>], translated: Translated, code: Code) -> Made {
+        let mut lines = vec![0; list.last().map_or(0, |at| at.index + 1)];
+        list.iter().for_each(|at| lines[at.index] = at.line);
+        let numbers = list.iter().map(|at| at.index).collect();
+        Made { form: translated.form, names: translated.names, code, numbers, lines }
+    }
+}
+
+/// A function that has been compiled.
+pub(crate) struct Compiled {
+    pub(crate) made: Made,
+    /// Where its code begins.
+    pub(crate) start: usize,
+}
+
+/// The instructions of a function that is to be compiled.
+fn body(vm: &Vm, function: &'static Function) -> Result<(&'static Module, &'static FunctionDef, Body), Why> {
     let declined = Why::Declined;
     let module = function.module().ok_or(declined(Declined::Unfit))?;
     if module.runs_intrinsics && vm.bifs.native_intrinsic(function.mfa).is_some() {
@@ -80,6 +103,34 @@ pub unsafe fn compile(vm: &'static Vm, function: &'static Function, space: &Arc<
     }
     let def = module.beam.functions.get(function.index as usize).ok_or(declined(Declined::Unfit))?;
     let body = module.beam.decode_function(function.index).map_err(|_| declined(Declined::Unfit))?;
+    Ok((module, def, body))
+}
+
+/// Makes machine code of a function, for people to read.
+pub(crate) fn make(vm: &'static Vm, function: &'static Function) -> Result<Made, Why> {
+    let declined = Why::Declined;
+    let (module, _, body) = body(vm, function)?;
+    let list = read(vm, module, function, &body).map_err(|_| declined(Declined::Unfit))?;
+    let live = Live::new(module, &body).ok_or(declined(Declined::TooLong))?;
+    let translated = translate(vm, module, function, &list, &live).map_err(declined)?;
+    let code = myriad_native::compile(&translated.form, &Options::default()).map_err(Why::Refused)?;
+    Ok(Made::new(&list, translated, code))
+}
+
+/// Compiles a function, and lets it run in machine code from its next call on.
+///
+/// # Safety
+/// The function's module is not released meanwhile.
+///
+/// # Errors
+/// Why it stays in tier 0.
+pub(crate) unsafe fn compile(
+    vm: &'static Vm,
+    function: &'static Function,
+    space: &Arc<CodeSpace>,
+) -> Result<Compiled, Why> {
+    let declined = Why::Declined;
+    let (module, def, body) = body(vm, function)?;
     let list = read(vm, module, function, &body).map_err(|_| declined(Declined::Unfit))?;
     let live = Live::new(module, &body).ok_or(declined(Declined::TooLong))?;
     let translated = translate(vm, module, function, &list, &live).map_err(declined)?;
@@ -93,10 +144,11 @@ pub unsafe fn compile(vm: &'static Vm, function: &'static Function, space: &Arc<
     let entry = NativePtr(linked.entry as *const u8);
     let nowhere = NativePtr(std::ptr::null());
     draft.complete(entry, |point| points.get(&point).map_or(nowhere, |at| NativePtr(*at as *const u8)));
+    let (start, bytes) = (linked.entry - code.entry as usize, code.bytes.len());
     let memory = Box::new(Held::new(space.clone(), linked));
     // SAFETY: the caller's promise; the machine code is complete, and the companion has its addresses.
-    let published = unsafe { publish_companion(vm, function, draft.decoded, NativeCode { entry, memory }) };
-    published.then_some(()).ok_or(Why::Late)
+    let published = unsafe { publish_companion(vm, function, draft.decoded, NativeCode { entry, bytes, memory }) };
+    published.then(|| Compiled { made: Made::new(&list, translated, code), start }).ok_or(Why::Late)
 }
 
 /// The companion of a form.

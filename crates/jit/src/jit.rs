@@ -4,15 +4,19 @@
 //! function that was met so often is compiled, once, by a worker or, without workers, by the scheduler itself; what is declined then runs in
 //! tier 0 for as long as its module lives. A loop goes on in machine code at its next turn, since its calls of itself pass the entry.
 
-use crate::compile::compile;
+use crate::compile::Why;
+use crate::counters::Counted;
+use crate::views::Views;
 use crate::workers::{Job, Workers};
 use myriad_interp::tiers::{Compiler, Heat};
+use myriad_native::code::Refused;
 use myriad_native::link::CodeSpace;
-use myriad_native::memory::{Mode, NoMemory};
+use myriad_native::memory::{Mode, Usage};
 use myriad_sync::Arc;
 use myriad_sync::REPEATS;
 use myriad_vm::Vm;
 use myriad_vm::code::Function;
+use myriad_vm::config::Config;
 
 /// Address space for code, bytes.
 const SPACE: usize = 1 << 30;
@@ -20,29 +24,61 @@ const SPACE: usize = 1 << 30;
 /// The compiler of a VM.
 pub struct Jit {
     space: Arc<CodeSpace>,
+    views: Arc<Views>,
     /// Samples.
     threshold: u32,
     /// None where runs are to repeat exactly.
     workers: Option<Workers>,
 }
 
+/// What is to be seen of a compiler.
+pub struct Seen {
+    space: Arc<CodeSpace>,
+    views: Arc<Views>,
+}
+
+impl Seen {
+    /// Its memory for code.
+    pub fn memory(&self) -> Usage {
+        self.space.memory().usage()
+    }
+
+    /// What it has compiled.
+    pub fn counted(&self) -> Counted {
+        self.views.counters().counted()
+    }
+}
+
 impl Jit {
-    /// One with memory for code, which compiles functions after so many samples (1: before they first run), on so many threads (0: where
+    /// As the command line asks for it: functions are compiled after `native_threshold` samples (1: before they first run), on `native_threads` threads (0: where
     /// they run).
     ///
     /// # Errors
-    /// The system gives no memory.
-    pub fn new(mode: Mode, threshold: u32, threads: usize) -> Result<Jit, NoMemory> {
-        let space = Arc::new(CodeSpace::new(SPACE, mode)?);
-        let threads = if REPEATS || threshold == 1 { 0 } else { threads };
-        let workers = Workers::start(threads, &space);
-        Ok(Jit { space, threshold, workers })
+    /// There is no back end, or the system gives no memory.
+    pub fn new(config: &Config) -> Result<Jit, Why> {
+        if !myriad_native::HAS_BACK_END {
+            return Err(Why::Refused(Refused::Processor));
+        }
+        // `perf` takes names from a map only for memory that is no file's.
+        let is_single = config.native_single || config.native_files.perf_map;
+        let mode = if is_single { Mode::Single } else { Mode::Double };
+        let space = Arc::new(CodeSpace::new(SPACE, mode).map_err(Why::Memory)?);
+        let views = Arc::new(Views::new(config));
+        let threshold = config.native_threshold;
+        let threads = if REPEATS || threshold == 1 { 0 } else { config.native_threads };
+        let workers = Workers::start(threads, &space, &views);
+        Ok(Jit { space, views, threshold, workers })
+    }
+
+    /// What is to be seen of it.
+    pub fn seen(&self) -> Seen {
+        Seen { space: self.space.clone(), views: self.views.clone() }
     }
 
     /// Compiles a function that a process is about to run.
     fn compile_now(&self, vm: &'static Vm, function: &'static Function) {
         // SAFETY: the process that is about to run the function keeps its module (code/K3).
-        let _ = unsafe { compile(vm, function, &self.space) };
+        unsafe { self.views.compile(vm, function, &self.space) };
     }
 }
 

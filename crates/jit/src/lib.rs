@@ -9,14 +9,21 @@
 //! | `builder.rs` | a form while it is made |
 //! | `name.rs` | names of the words that differ from run to run, and their values |
 //! | `live.rs` | which registers are live where |
+//! | `views.rs` | what is to be seen of it: counts (`counters.rs`, `reason.rs`), files for profilers, listings (`listing.rs`) |
 
 mod builder;
 mod compile;
+mod counters;
 mod jit;
+pub mod listing;
 mod live;
 mod name;
+mod reason;
 mod translate;
+mod views;
 mod workers;
 
 pub use compile::Why;
-pub use jit::Jit;
+pub use counters::Counted;
+pub use jit::{Jit, Seen};
+pub use reason::{Kind, REASONS};

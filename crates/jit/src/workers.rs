@@ -7,7 +7,7 @@
 //!
 //! Workers are as nice as processes of low priority, so that on a small machine those that run processes go first.
 
-use crate::compile::compile;
+use crate::views::Views;
 use myriad_native::link::CodeSpace;
 use myriad_sync::{Arc, Condvar, LockClass, Mutex, thread};
 use myriad_vm::Vm;
@@ -34,9 +34,9 @@ impl Job {
         module.pins.pin().then_some(Job { vm, function, module })
     }
 
-    fn run(self, space: &Arc<CodeSpace>) {
+    fn run(self, space: &Arc<CodeSpace>, views: &Views) {
         // SAFETY: W1.
-        let _ = unsafe { compile(self.vm, self.function, space) };
+        unsafe { views.compile(self.vm, self.function, space) };
     }
 }
 
@@ -53,6 +53,7 @@ struct Shared {
     jobs: Mutex<VecDeque<Job>>,
     there_are_jobs: Condvar,
     space: Arc<CodeSpace>,
+    views: Arc<Views>,
 }
 
 impl Shared {
@@ -62,7 +63,9 @@ impl Shared {
         loop {
             // W2.
             jobs.retain(|job| !job.module.pins.is_closed());
-            if let Some(job) = jobs.pop_front() {
+            let next = jobs.pop_front();
+            self.views.counters().wait(jobs.len());
+            if let Some(job) = next {
                 return job;
             }
             jobs = self.there_are_jobs.wait(jobs);
@@ -72,7 +75,7 @@ impl Shared {
     fn work(&self) -> ! {
         myriad_sched::give_way();
         loop {
-            self.next().run(&self.space);
+            self.next().run(&self.space, &self.views);
         }
     }
 }
@@ -82,9 +85,10 @@ pub(crate) struct Workers(Arc<Shared>);
 
 impl Workers {
     /// Starts so many; `None`: there are none, or the system gives none.
-    pub(crate) fn start(threads: usize, space: &Arc<CodeSpace>) -> Option<Workers> {
+    pub(crate) fn start(threads: usize, space: &Arc<CodeSpace>, views: &Arc<Views>) -> Option<Workers> {
         let jobs = Mutex::new(&CLASS, VecDeque::new());
-        let shared = Arc::new(Shared { jobs, there_are_jobs: Condvar::new(), space: space.clone() });
+        let shared =
+            Arc::new(Shared { jobs, there_are_jobs: Condvar::new(), space: space.clone(), views: views.clone() });
         let mut started = 0;
         for number in 1..=threads {
             let own = shared.clone();
@@ -101,6 +105,7 @@ impl Workers {
         let has_room = jobs.len() < LONGEST_QUEUE;
         if has_room {
             jobs.push_back(job);
+            self.0.views.counters().wait(jobs.len());
             self.0.there_are_jobs.notify_one();
         }
         has_room

@@ -16,6 +16,7 @@ pub fn tables() -> Vec<&'static [myriad_vm::BifDef]> {
     tables.extend_from_slice(myriad_ets::TABLES);
     tables.extend_from_slice(myriad_io::TABLES);
     tables.push(crate::task::TASKS);
+    tables.push(crate::native::NATIVE);
     tables
 }
 
@@ -37,22 +38,14 @@ pub fn start(config: Config) -> Result<&'static Vm, String> {
 }
 
 /// Makes the VM of all crates; no code is loaded, and nothing runs.
-pub fn bare(config: Config, release: Release) -> &'static Vm {
+pub fn bare(mut config: Config, release: Release) -> &'static Vm {
     let subsystems: Vec<Box<dyn Subsystem>> = vec![
         Box::<myriad_ets::Tables>::default(),
         Box::<myriad_bif::Builtins>::default(),
         Box::<myriad_io::Io>::default(),
         Box::<crate::task::Tasks>::default(),
+        Box::new(crate::native::MachineCode::start(&mut config)),
     ];
-    #[cfg(feature = "native")]
-    if config.native {
-        // Without memory for code the VM does without.
-        if let Ok(compiler) =
-            myriad_jit::Jit::new(myriad_native::memory::Mode::Double, config.native_threshold, config.native_threads)
-        {
-            myriad_interp::tiers::install(Box::new(compiler));
-        }
-    }
     let engine = Box::new(myriad_interp::Interpreter);
     let tracer = Box::new(Tracing::new(myriad_ets::compile_for_tracing));
     let parts = Parts { engine, subsystems, tracer, observer: Box::new(Dumps) };

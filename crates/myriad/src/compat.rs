@@ -1,4 +1,4 @@
-//! `myriad compat`: which built-ins, instructions and NIF functions are there and which are not, from the tables.
+//! `myriad compat`: which built-ins, instructions and NIF functions are there and which are not, from the tables; whether there is machine code.
 
 use std::collections::BTreeSet;
 
@@ -21,6 +21,7 @@ pub fn print() -> i32 {
     println!("built-in functions: {}", there.iter().filter(|t| !t.3).count());
     println!("functions of built-in NIF modules: {}", there.iter().filter(|t| t.3).count());
     println!("NIF library interface (enif_*): none");
+    println!("machine code (+Jnative true): {}", myriad::native::lacks().unwrap_or("yes"));
     for (module, function, arity, nif) in &there {
         println!("  {module}:{function}/{arity}{}", if *nif { " (NIF)" } else { "" });
     }

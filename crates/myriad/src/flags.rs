@@ -6,7 +6,7 @@
 use myriad_heap::{MaxHeapSize, Settings, sizes};
 use myriad_sync::machine::{BindType, sct};
 use myriad_sync::thread::CAN_SPAWN;
-use myriad_vm::config::{MOST_NATIVE_THREADS, MOST_PRIVATE_THREADS, NATIVE_THRESHOLD};
+use myriad_vm::config::{MOST_NATIVE_THREADS, MOST_PRIVATE_THREADS, NATIVE_THRESHOLD, NativeFiles};
 use myriad_vm::emulator_flags::{Break, EmulatorFlags, FileNames, Warnings, WrongNames};
 use myriad_vm::vm::Config;
 use std::path::PathBuf;
@@ -166,10 +166,13 @@ static FLAGS: &[Flag] = &[
     flag("IOp", Value::Required, |_, v| number(v, 1, 1024, "bad I/O pollset number:")),
     flag("IOt", Value::Required, |_, v| number(v, 1, 1024, "bad I/O poll threads number:")),
     flag("IOs", Value::Required, |_, v| one_of(v, BOOLEANS, "bad +IOs boolean argument:")),
-    flag("JPperf", Value::Required, |_, v| {
-        one_of(v, &["true", "false", "map", "dump", "fp", "no_fp"], "bad +JPperf support flag")
+    flag("JPperfdirectory", Value::Required, |p, v| {
+        p.config.native_files.perf_directory = v.into();
+        Ok(())
     }),
-    flag("JDdump", Value::Required, |_, v| one_of(v, BOOLEANS, "bad +JDdump flag")),
+    flag("JPperf", Value::Required, perf_files),
+    flag("JDdump", Value::Required, |p, v| truth(&mut p.config.native_files.listings, v, "bad +JDdump flag")),
+    flag("JMsingle", Value::Required, |p, v| truth(&mut p.config.native_single, v, "bad +JMsingle flag")),
     // Myriad's own.
     flag("JMintrinsics", Value::Required, |p, v| truth(&mut p.config.intrinsics, v, "bad +JMintrinsics flag")),
     flag("JMcache", Value::Required, |p, v| truth(&mut p.config.tuning.caches, v, "bad +JMcache flag")),
@@ -300,6 +303,18 @@ fn bind_type(p: &mut Parsed, text: &str) -> Result<(), String> {
     p.config.bind_type =
         bind_type.ok_or_else(|| format!("setting scheduler bind type '{text}' failed: invalid type"))?;
     Ok(())
+}
+
+/// `fp` and `no_fp` say whether frames have pointers to the ones before, which ours, on the Erlang stack, never have.
+fn perf_files(p: &mut Parsed, text: &str) -> Result<(), String> {
+    let files = &mut p.config.native_files;
+    (files.perf_map, files.perf_dump) = match text {
+        "true" | "fp" => (true, true),
+        "map" => (true, false),
+        "dump" => (false, true),
+        _ => (false, false),
+    };
+    one_of(text, &["true", "false", "map", "dump", "fp", "no_fp"], "bad +JPperf support flag")
 }
 
 /// `l`, `u` or `a`, then perhaps what to do about names that are neither.
@@ -446,6 +461,8 @@ fn defaults() -> Config {
         native_threshold: NATIVE_THRESHOLD,
         native: cfg!(feature = "native") && !myriad_sync::REPEATS,
         native_threads: 1,
+        native_single: false,
+        native_files: NativeFiles::default(),
         tuning: Default::default(),
         yields: None,
         migrates: None,

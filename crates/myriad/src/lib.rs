@@ -10,6 +10,7 @@
 
 pub mod boot;
 pub mod flags;
+pub mod native;
 mod own_modules;
 pub mod task;
 

@@ -6,8 +6,11 @@
 use myriad_vm::Vm;
 use myriad_vm::code::{PreparedCode, prepare};
 
-static MODULES: [&[u8]; 2] =
-    [include_bytes!("../../../erl/ebin/myriad.beam"), include_bytes!("../../../erl/ebin/myriad_run.beam")];
+static MODULES: [&[u8]; 3] = [
+    include_bytes!("../../../erl/ebin/myriad.beam"),
+    include_bytes!("../../../erl/ebin/myriad_native.beam"),
+    include_bytes!("../../../erl/ebin/myriad_run.beam"),
+];
 
 /// Loads them.
 pub(crate) fn load(vm: &Vm) -> Result<(), String> {

@@ -498,6 +498,7 @@ well_known! {
     is_seq_trace "is_seq_trace"
     is_tuple "is_tuple"
     iterator "iterator"
+    jit "jit"
     kernel_poll "kernel_poll"
     key "key"
     keypos "keypos"

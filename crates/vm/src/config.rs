@@ -58,10 +58,34 @@ pub struct Config {
     pub native_threshold: u32,
     /// `+Jthreads`: threads that compile; without, schedulers do.
     pub native_threads: usize,
+    /// `+JMsingle`: does code stand in memory that is mapped once?
+    pub native_single: bool,
+    /// What is written of machine code.
+    pub native_files: NativeFiles,
     /// `+JMyields`: slices are of lengths drawn by this seed ([`myriad_sched::pace`]), for tests.
     pub yields: Option<u64>,
     /// `+JMmigrate`: processes move to private threads and back as this seed draws, for tests.
     pub migrates: Option<u64>,
+}
+
+/// Files that are written as functions are compiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NativeFiles {
+    /// `+JPperf map`, `true`: one with the names of functions.
+    pub perf_map: bool,
+    /// `+JPperf dump`, `true`: one with their code and lines.
+    pub perf_dump: bool,
+    /// `+JPperfdirectory`: where these two are.
+    pub perf_directory: PathBuf,
+    /// `+JDdump`: one for each module, with listings.
+    pub listings: bool,
+}
+
+impl Default for NativeFiles {
+    /// None.
+    fn default() -> NativeFiles {
+        NativeFiles { perf_map: false, perf_dump: false, perf_directory: "/tmp".into(), listings: false }
+    }
 }
 
 /// Samples, of which there is one in some 500 reductions, after which functions are compiled unless `+Jthreshold` says otherwise.
@@ -109,6 +133,8 @@ impl Default for Config {
             native: false,
             native_threshold: NATIVE_THRESHOLD,
             native_threads: 0,
+            native_single: false,
+            native_files: NativeFiles::default(),
             yields: None,
             migrates: None,
         }

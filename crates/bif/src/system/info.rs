@@ -61,7 +61,7 @@ pub fn watch_term(ctx: &mut Ctx<'_>, watch: Option<Watch>) -> Term {
 fn version_text(vm: &Vm) -> String {
     let c = &vm.config;
     format!(
-        "Erlang/OTP {} [erts-{}] [source] [64-bit] [smp:{}:{}] [ds:{}:{}:{}] [async-threads:1]\n",
+        "Erlang/OTP {} [erts-{}] [source] [64-bit] [smp:{}:{}] [ds:{}:{}:{}] [async-threads:1]{}\n",
         vm.release.otp,
         vm.release.erts_version,
         c.schedulers,
@@ -69,6 +69,8 @@ fn version_text(vm: &Vm) -> String {
         c.dirty_cpu,
         vm.schedulers.dirty_cpu_online(),
         c.dirty_io,
+        // What OTP says where code does not use the native stack.
+        if c.native { " [jit]" } else { "" },
     )
 }
 
@@ -240,7 +242,7 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         am::driver_version => ctx.string("3.3"),
         am::endian => Term::atom(if cfg!(target_endian = "little") { am::little } else { am::big }),
         am::compat_rel => number(usize::from(vm.release.otp)),
-        am::emu_flavor => Term::atom(am::emu),
+        am::emu_flavor => Term::atom(if c.native { am::jit } else { am::emu }),
         am::emu_type | am::build_type => Term::atom(if cfg!(debug_assertions) { am::debug } else { am::opt }),
         am::debug_compiled => Term::bool(cfg!(debug_assertions)),
         am::lock_checking => Term::bool(cfg!(debug_assertions)),
