@@ -23,28 +23,23 @@ info(M) when is_atom(M) -> [{{F, A}, state(M, F, A)} || {F, A} <- lists:sort(erl
 state(_M, _F, _A) -> erlang:nif_error(undef).
 
 %% The listing of a function `{M, F, A}`: its instructions with their lines, what is made of them, and machine code. It is compiled for
-%% that, whether or not it runs in machine code, which it does no more and no less afterwards. `{error, Why}`: it stays in tier 0.
+%% that, and goes on running where it runs. `{ok, Text}`, or `{error, Why}`: it is built in, or stays in tier 0. `badarg` as for info/1.
 listing({M, F, A}) -> listing(M, F, A).
 
 listing(_M, _F, _A) -> erlang:nif_error(undef).
 
-%% `myriad native MODULE|FILE.beam FUNCTION[/ARITY]`
+%% `myriad native MODULE|FILE.beam FUNCTION[/ARITY]`: the listings of all functions of that name; status 1 if there is one without.
 main() ->
-    [Module, Function] = init:get_plain_arguments(),
-    halt(try print(load(Module), Function)
-         catch throw:Why ->
-             io:put_chars(standard_error, ["myriad native: ", Why, $\n]),
-             1
-         end).
+    [Name, Function] = init:get_plain_arguments(),
+    halt(case load(Name) of
+        {module, Module} -> print(Module, Function);
+        {error, Why} -> complain("cannot load ~ts: ~tp", [Name, Why])
+    end).
 
 load(Name) ->
-    Loaded = case filename:extension(Name) of
+    case filename:extension(Name) of
         ".beam" -> code:load_abs(filename:rootname(Name));
         _ -> code:ensure_loaded(list_to_atom(Name))
-    end,
-    case Loaded of
-        {module, Module} -> Module;
-        {error, Why} -> throw(io_lib:format("cannot load ~ts: ~tp", [Name, Why]))
     end.
 
 print(Module, Function) ->
@@ -52,14 +47,17 @@ print(Module, Function) ->
         Name = atom_to_list(F),
         lists:member(Function, [Name, Name ++ [$/ | integer_to_list(A)]])
     end,
-    case lists:filter(Wanted, lists:sort(Module:module_info(functions))) of
-        [] -> throw(io_lib:format("~tp has no function ~ts", [Module, Function]));
-        Found -> lists:max([print({Module, F, A}) || {F, A} <- Found])
+    case lists:filter(Wanted, lists:sort(erlang:get_module_info(Module, functions))) of
+        [] -> complain("~tp has no function ~ts", [Module, Function]);
+        Found -> lists:max([print(Module, F, A) || {F, A} <- Found])
     end.
 
-print({M, F, A} = Mfa) ->
-    case catch listing(Mfa) of
+print(M, F, A) ->
+    case listing(M, F, A) of
         {ok, Text} -> io:put_chars(Text), 0;
-        {error, Why} -> throw(io_lib:format("~tp:~tp/~p: ~ts", [M, F, A, Why]));
-        _ -> throw(io_lib:format("~tp:~tp/~p is built in", [M, F, A]))
+        {error, Why} -> complain("~tp:~tp/~p: ~ts", [M, F, A, Why])
     end.
+
+complain(Format, Arguments) ->
+    io:format(standard_error, "myriad native: " ++ Format ++ "~n", Arguments),
+    1.

@@ -553,6 +553,24 @@ mod tests {
     }
 
     #[test]
+    fn files_of_machine_code() {
+        let cases = [("true", true, true), ("fp", true, true), ("map", true, false), ("dump", false, true)];
+        for (value, map, dump) in cases.into_iter().chain([("false", false, false), ("no_fp", false, false)]) {
+            let files = config(&format!("-JPperf {value} -JDdump {map}")).native_files;
+            assert_eq!((files.perf_map, files.perf_dump, files.listings), (map, dump, map), "{value}");
+            assert_eq!(files.perf_directory, PathBuf::from("/tmp"));
+        }
+        let c = config("-JPperfdirectory /d -JPperf map -JMsingle true");
+        assert_eq!(
+            (c.native_files.perf_directory, c.native_files.perf_map, c.native_single),
+            ("/d".into(), true, true)
+        );
+        assert!(
+            matches!(parse(&words("-JPperf maps")), Err(BadFlag(message)) if message == "bad +JPperf support flag maps")
+        );
+    }
+
+    #[test]
     fn flags_end_at_the_lone_dashes() {
         let c = config(
             "-S 2:1 -sbwt none -A1 -hms 300 -hmbs 1000 -Bi -MBas aobf -- -root /otp -- -home /h -- -noshell -extra -P 5",

@@ -164,19 +164,28 @@ fn reason(_: u8) -> Option<(&'static str, &'static str)> {
     None
 }
 
+/// The listing of a function, or why there is none.
+#[cfg(feature = "native")]
+fn listing(vm: &'static Vm, module: &'static Module, function: &'static Function) -> Result<String, String> {
+    if function.bif().is_some() {
+        return Err("built in".to_owned());
+    }
+    if !module.pins.pin() {
+        return Err("its module is to go".to_owned());
+    }
+    // SAFETY: the version is pinned.
+    let listing = unsafe { myriad_jit::listing::of_function(vm, function) };
+    module.pins.unpin();
+    listing.map_err(|why| why.to_string())
+}
+
 /// `myriad_native:listing(Module, Function, Arity)`
 #[cfg(feature = "native")]
 fn listing_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some((module, function)) = function(ctx, args) else { return badarg() };
-    if function.bif().is_some() || !module.pins.pin() {
-        return badarg();
-    }
-    // SAFETY: the version is pinned.
-    let listing = unsafe { myriad_jit::listing::of_function(ctx.vm, function) };
-    module.pins.unpin();
-    let (ok, text) = match listing {
+    let (ok, text) = match listing(ctx.vm, module, function) {
         Ok(text) => ("ok", text),
-        Err(why) => ("error", why.to_string()),
+        Err(why) => ("error", why),
     };
     let text = ctx.binary(text.as_bytes());
     Ok(ctx.tuple(&[atom(ok), text]))
