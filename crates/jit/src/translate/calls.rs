@@ -113,9 +113,9 @@ impl<'a> Translator<'a> {
             Some(left) => self.b.get(left),
             None => self.b.load(REDUCTIONS),
         };
-        let left = self.b.with(Binary::Sub, left, 1);
-        let runs = self.b.compare_with(Condition::Greater, left, 0);
+        let runs = self.b.compare_with(Condition::Greater, left, 1);
         self.b.unless(runs, stops, Some(true));
+        let left = self.b.with(Binary::Sub, left, 1);
         match self.reductions {
             Some(variable) => self.b.set(variable, left),
             None => self.b.store(Place { width: Width::U32, ..REDUCTIONS }, left),
