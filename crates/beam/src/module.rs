@@ -49,6 +49,7 @@ pub struct Module {
     loops: Vec<LoopHead>,
     code: Box<[u8]>,
     md5: [u8; 16],
+    fingerprint: [u8; 16],
 }
 
 impl Module {
@@ -101,6 +102,7 @@ impl Module {
             types: types.len(),
         };
         let Scanned { functions, labels, on_load, loops } = scan::scan(code, &header, &tables)?;
+        let md5 = md5(file);
         let copy = |id| file.chunk(id).unwrap_or(&[]).into();
         Ok(Module {
             header,
@@ -108,7 +110,8 @@ impl Module {
             attributes: copy(b"Attr"),
             compile_info: copy(b"CInf"),
             code: code.into(),
-            md5: md5(file),
+            md5,
+            fingerprint: fingerprint(file, md5),
             atoms,
             imports,
             exports,
@@ -154,6 +157,11 @@ impl Module {
     /// The module's MD5, as `beam_lib:md5/1` and `module_info(md5)` give it.
     pub fn md5(&self) -> [u8; 16] {
         self.md5
+    }
+
+    /// A hash of all that decides how its functions run: what the MD5 is of, and the types, which that leaves out.
+    pub fn fingerprint(&self) -> [u8; 16] {
+        self.fingerprint
     }
 
     /// What the compiler knew of a typed register; anything if the module has no type table.
@@ -250,5 +258,12 @@ pub fn md5(file: &BeamFile<'_>) -> [u8; 16] {
             _ => hash.update(data),
         }
     }
+    hash.finalize().into()
+}
+
+fn fingerprint(file: &BeamFile<'_>, md5: [u8; 16]) -> [u8; 16] {
+    let mut hash = Md5::new();
+    hash.update(md5);
+    hash.update(file.chunk(b"Type").unwrap_or(&[]));
     hash.finalize().into()
 }

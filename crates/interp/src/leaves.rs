@@ -34,6 +34,26 @@ pub enum Leaf {
 }
 
 impl Leaf {
+    /// All, by number.
+    const ALL: [Leaf; 11] = [
+        Leaf::Equal,
+        Leaf::EqualInValue,
+        Leaf::Order,
+        Leaf::MapValue,
+        Leaf::MapSize,
+        Leaf::ByteSize,
+        Leaf::BitSize,
+        Leaf::Length,
+        Leaf::IsFunctionOf,
+        Leaf::IsBinary,
+        Leaf::TakeUtf8,
+    ];
+
+    /// The one whose number, `leaf as u32`, this is.
+    pub fn of_number(number: u32) -> Option<Leaf> {
+        Leaf::ALL.get(number as usize).copied()
+    }
+
     /// Where its code is.
     pub fn address(self) -> usize {
         match self {
@@ -106,4 +126,18 @@ extern "C" fn is_binary(bits: u64) -> u64 {
 
 extern "C" fn take_utf8(context: u64) -> u64 {
     or_none(matching::take_utf8(term(context)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Leaf;
+
+    #[test]
+    fn leaves_are_found_by_number() {
+        for (number, leaf) in (0..).zip(Leaf::ALL) {
+            assert_eq!(leaf as u32, number);
+            assert_eq!(Leaf::of_number(number), Some(leaf));
+        }
+        assert_eq!(Leaf::of_number(Leaf::ALL.len() as u32), None);
+    }
 }

@@ -1,9 +1,11 @@
 //! A function from its instructions to published machine code.
 
+use crate::cache::Cache;
 use crate::live::Live;
 use crate::name::{Name, are_in_order, value_in};
+use crate::outline::{Made, Outline};
 use crate::translate::{Declined, Translated, translate};
-use myriad_beam::{Arg, Body, FunctionDef, Op};
+use myriad_beam::{Arg, Body, Op};
 use myriad_code::NativePtr;
 use myriad_interp::code::{NativeCode, publish_companion};
 use myriad_interp::decode::companion::{Companion, Draft, Handler, Visit};
@@ -65,59 +67,59 @@ struct Emitted {
     markers: HashMap<Name, Handler>,
 }
 
-/// What is made of a function.
-pub(crate) struct Made {
+/// What is made of a function, with what people want to know of it.
+pub(crate) struct Fresh {
+    pub(crate) made: Made,
     pub(crate) form: Form,
-    /// What symbols stand for, by number.
-    pub(crate) names: Vec<Name>,
-    /// Symbols are not put in.
-    pub(crate) code: Code,
     /// Which instruction of the body is at a place of the list that names and form go by.
     pub(crate) numbers: Vec<usize>,
     /// Index into the module's line table, by the numbers in [`Code::sources`]; 0 where none is known.
     pub(crate) lines: Vec<u32>,
 }
 
-impl Made {
-    fn new(list: &[At<'_>], translated: Translated, code: Code) -> Made {
+impl Fresh {
+    fn new(list: &[At<'_>], translated: Translated, code: Code) -> Fresh {
         let mut lines = vec![0; list.last().map_or(0, |at| at.index + 1)];
         list.iter().for_each(|at| lines[at.index] = at.line);
         let numbers = list.iter().map(|at| at.index).collect();
-        Made { form: translated.form, names: translated.names, code, numbers, lines }
+        let Translated { form, outline } = translated;
+        Fresh { made: Made { code, outline }, form, numbers, lines }
     }
 }
 
 /// A function that has been compiled.
 pub(crate) struct Compiled {
-    pub(crate) made: Made,
+    pub(crate) fresh: Fresh,
     /// Where its code begins.
     pub(crate) start: usize,
 }
 
 /// The instructions of a function that is to be compiled.
-fn body(vm: &Vm, function: &'static Function) -> Result<(&'static Module, &'static FunctionDef, Body), Why> {
+fn body(vm: &Vm, function: &'static Function) -> Result<(&'static Module, Body), Why> {
     let declined = Why::Declined;
     let module = function.module().ok_or(declined(Declined::Unfit))?;
     if module.runs_intrinsics && vm.bifs.native_intrinsic(function.mfa).is_some() {
         return Err(declined(Declined::Intrinsic));
     }
-    let def = module.beam.functions.get(function.index as usize).ok_or(declined(Declined::Unfit))?;
     let body = module.beam.decode_function(function.index).map_err(|_| declined(Declined::Unfit))?;
-    Ok((module, def, body))
+    Ok((module, body))
 }
 
-/// Makes machine code of a function, for people to read.
-pub(crate) fn make(vm: &'static Vm, function: &'static Function) -> Result<Made, Why> {
+/// The code of a function, which is not linked.
+///
+/// # Errors
+/// Why there is none.
+pub(crate) fn make(vm: &'static Vm, function: &'static Function) -> Result<Fresh, Why> {
     let declined = Why::Declined;
-    let (module, _, body) = body(vm, function)?;
+    let (module, body) = body(vm, function)?;
     let list = read(vm, module, function, &body).map_err(|_| declined(Declined::Unfit))?;
     let live = Live::new(module, &body).ok_or(declined(Declined::TooLong))?;
     let translated = translate(vm, module, function, &list, &live).map_err(declined)?;
     let code = myriad_native::compile(&translated.form, &Options::default()).map_err(Why::Refused)?;
-    Ok(Made::new(&list, translated, code))
+    Ok(Fresh::new(&list, translated, code))
 }
 
-/// Compiles a function, and lets it run in machine code from its next call on.
+/// Compiles a function, lets it run in machine code from its next call on, and keeps the code for later runs.
 ///
 /// # Safety
 /// The function's module is not released meanwhile.
@@ -129,17 +131,43 @@ pub(crate) unsafe fn compile(
     function: &'static Function,
     space: &Arc<CodeSpace>,
 ) -> Result<Compiled, Why> {
-    let declined = Why::Declined;
-    let (module, def, body) = body(vm, function)?;
-    let list = read(vm, module, function, &body).map_err(|_| declined(Declined::Unfit))?;
-    let live = Live::new(module, &body).ok_or(declined(Declined::TooLong))?;
-    let translated = translate(vm, module, function, &list, &live).map_err(declined)?;
-    let (mut draft, emitted) =
-        companion(vm, function, def.info, &list, &translated).ok_or(declined(Declined::Unfit))?;
-    debug_assert!(translated.orders.iter().all(|order| are_in_order(module, order)), "the search would go astray");
-    let code = myriad_native::compile(&translated.form, &Options::default()).map_err(Why::Refused)?;
-    let resolve = |symbol: Symbol| value(module, &draft, &emitted, &translated.names[symbol.0 as usize]);
-    let linked = space.link(&code, std::ptr::from_ref(function) as u64, resolve).map_err(Why::Memory)?;
+    let fresh = make(vm, function)?;
+    // SAFETY: the caller's promise.
+    let start = unsafe { link(vm, function, space, &fresh.made) }?;
+    if let (Some(cache), Some(module)) = (Cache::of_program(), function.module()) {
+        cache.keep(vm, module, function.index, &fresh.made);
+    }
+    Ok(Compiled { fresh, start })
+}
+
+/// Lets a function run in machine code that was made for it, in this run or an earlier one, from its next call on.
+///
+/// # Safety
+/// The function's module is not released meanwhile.
+///
+/// Gives the address of the code.
+///
+/// # Errors
+/// Why it stays in tier 0.
+pub(crate) unsafe fn link(
+    vm: &'static Vm,
+    function: &'static Function,
+    space: &Arc<CodeSpace>,
+    made: &Made,
+) -> Result<usize, Why> {
+    let unfit = || Why::Declined(Declined::Unfit);
+    let Made { code, outline } = made;
+    let module = function.module().ok_or_else(unfit)?;
+    if !outline.orders.iter().all(|order| are_in_order(module, order)) {
+        return Err(unfit());
+    }
+    let body = module.beam.decode_function(function.index).map_err(|_| unfit())?;
+    let list = read(vm, module, function, &body).map_err(|_| unfit())?;
+    let (mut draft, emitted) = companion(vm, function, &list, outline).ok_or_else(unfit)?;
+    let values = outline.names.iter().map(|name| value(module, &draft, &emitted, name));
+    let values = values.collect::<Option<Vec<u64>>>().ok_or_else(unfit)?;
+    let resolve = |symbol: Symbol| values[symbol.0 as usize];
+    let linked = space.link(code, std::ptr::from_ref(function) as u64, resolve).map_err(Why::Memory)?;
     let points: HashMap<u32, usize> = linked.points.iter().map(|(point, at)| (point.0, *at)).collect();
     let entry = NativePtr(linked.entry as *const u8);
     let nowhere = NativePtr(std::ptr::null());
@@ -148,29 +176,29 @@ pub(crate) unsafe fn compile(
     let memory = Box::new(Held::new(space.clone(), linked));
     // SAFETY: the caller's promise; the machine code is complete, and the companion has its addresses.
     let published = unsafe { publish_companion(vm, function, draft.decoded, NativeCode { entry, bytes, memory }) };
-    published.then(|| Compiled { made: Made::new(&list, translated, code), start }).ok_or(Why::Late)
+    published.then_some(start).ok_or(Why::Late)
 }
 
-/// The companion of a form.
+/// The companion of a function.
 fn companion(
     vm: &'static Vm,
     function: &'static Function,
-    info: u32,
     list: &[At<'_>],
-    translated: &Translated,
+    outline: &Outline,
 ) -> Option<(Draft, Emitted)> {
     let module = function.module()?;
+    let info = module.beam.functions.get(function.index as usize)?.info;
     let mut made = Companion::new(vm, module, function, info);
     let mut emitted = Emitted::default();
-    for name in &translated.names {
+    for name in &outline.names {
         match *name {
             Name::Visit(index) | Name::Record(index) => {
                 let mut next = Some(index);
                 while let Some(index) = next.take()
                     && let Entry::Vacant(place) = emitted.visits.entry(Name::Visit(index))
                 {
-                    let point = translated.returning.contains(&index).then_some(index as u32);
-                    let rest = list.get(index..index + translated.length(index))?;
+                    let point = outline.returning.contains(&index).then_some(index as u32);
+                    let rest = list.get(index..index + outline.length(index))?;
                     place.insert(made.visit(rest, point).ok()?);
                     if point.is_some() && list.get(index + 1).is_some_and(|at| calls_built_in(vm, module, at)) {
                         made.runs_on();
@@ -185,10 +213,10 @@ fn companion(
             _ => {}
         }
     }
-    for (label, Point(point)) in &translated.labels {
+    for (label, Point(point)) in &outline.labels {
         made.label(*label, *point);
     }
-    for name in &translated.names {
+    for name in &outline.names {
         if let Name::Marker { label, slot, line } = *name {
             emitted.markers.insert(name.clone(), made.handler(label, slot, line));
         }
@@ -204,13 +232,12 @@ fn calls_built_in(vm: &Vm, module: &Module, at: &At<'_>) -> bool {
 }
 
 /// The word that a name stands for.
-fn value(module: &Module, draft: &Draft, emitted: &Emitted, name: &Name) -> u64 {
+fn value(module: &Module, draft: &Draft, emitted: &Emitted, name: &Name) -> Option<u64> {
     let visit = |name: &Name| emitted.visits.get(name).copied();
-    let value = match name {
+    match name {
         Name::Visit(_) | Name::Adoption(_) => visit(name).map(|visit| draft.instruction(visit)),
         Name::Record(index) => visit(&Name::Visit(*index)).and_then(|visit| draft.record(visit)),
         Name::Marker { .. } => emitted.markers.get(name).map(|handler| draft.marker(*handler)),
         _ => value_in(module, name),
-    };
-    value.unwrap_or(0)
+    }
 }

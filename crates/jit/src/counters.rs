@@ -92,7 +92,6 @@ impl Counters {
     }
 
     /// A function's code was looked for in a cache, and found or not.
-    #[allow(dead_code, reason = "for a cache of compiled code")]
     pub(crate) fn looked_up(&self, hit: bool) {
         if hit { &self.cache_hits } else { &self.cache_misses }.add(1);
     }

@@ -4,7 +4,8 @@
 //! function that was met so often is compiled, once, by a worker or, without workers, by the scheduler itself; what is declined then runs in
 //! tier 0 for as long as its module lives. A loop goes on in machine code at its next turn, since its calls of itself pass the entry.
 
-use crate::compile::Why;
+use crate::cache::Cache;
+use crate::compile::{Why, link};
 use crate::counters::Counted;
 use crate::views::Views;
 use crate::workers::{Job, Workers};
@@ -75,6 +76,16 @@ impl Jit {
         Seen { space: self.space.clone(), views: self.views.clone() }
     }
 
+    /// Links code of an earlier run for a function that a process is about to run, if there is some.
+    fn link_kept(&self, vm: &'static Vm, function: &'static Function) -> bool {
+        let (Some(cache), Some(module)) = (Cache::of_program(), function.module()) else { return false };
+        let found = cache.find(vm, module, function.index);
+        // SAFETY: as in `compile_now`.
+        let linked = found.is_some_and(|made| unsafe { link(vm, function, &self.space, &made) }.is_ok());
+        self.views.counters().looked_up(linked);
+        linked
+    }
+
     /// Compiles a function that a process is about to run.
     fn compile_now(&self, vm: &'static Vm, function: &'static Function) {
         // SAFETY: the process that is about to run the function keeps its module (code/K3).
@@ -84,7 +95,7 @@ impl Jit {
 
 impl Compiler for Jit {
     fn decoded(&self, vm: &'static Vm, function: &'static Function) {
-        if self.threshold == 1 {
+        if !self.link_kept(vm, function) && self.threshold == 1 {
             self.compile_now(vm, function);
         }
     }

@@ -8,21 +8,26 @@
 //! | `translate.rs` | from generic instructions to a form ([`myriad_native::form`]), with `translate/` by kinds of instructions |
 //! | `builder.rs` | a form while it is made |
 //! | `name.rs` | names of the words that differ from run to run, and their values |
+//! | `outline.rs` | a compiled function, as it is the same in each run |
+//! | `cache.rs` | compiled functions on disk, with `cache/` by file format, directory and key |
 //! | `live.rs` | which registers are live where |
 //! | `views.rs` | what is to be seen of it: counts (`counters.rs`, `reason.rs`), files for profilers, listings (`listing.rs`) |
 
 mod builder;
+mod cache;
 mod compile;
 mod counters;
 mod jit;
 pub mod listing;
 mod live;
 mod name;
+mod outline;
 mod reason;
 mod translate;
 mod views;
 mod workers;
 
+pub use cache::{Cache, Written};
 pub use compile::Why;
 pub use counters::Counted;
 pub use jit::{Jit, Seen};

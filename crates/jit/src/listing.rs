@@ -1,6 +1,6 @@
 //! The listing of a function: its form and its machine code, with the instructions that they were made of.
 
-use crate::compile::{Made, Why, make};
+use crate::compile::{Fresh, Why, make};
 use crate::name::Name;
 use myriad_beam::Line;
 use myriad_native::listing;
@@ -35,8 +35,8 @@ pub unsafe fn of_function(vm: &'static Vm, function: &'static Function) -> Resul
 }
 
 /// The listing of what has been made of a function.
-pub(crate) fn of_made(function: &Function, made: &Made) -> String {
-    let (Some(module), code) = (function.module(), &made.code) else { return String::new() };
+pub(crate) fn of_made(function: &Function, made: &Fresh) -> String {
+    let (Some(module), code) = (function.module(), &made.made.code) else { return String::new() };
     let body = module.beam.decode_function(function.index).ok();
     let instruction = |number: usize| {
         let text = body.as_ref().and_then(|body| body.iter().nth(number));
@@ -47,7 +47,7 @@ pub(crate) fn of_made(function: &Function, made: &Made) -> String {
         }
     };
     let at = |place: usize| format!("#{}", made.numbers.get(place).copied().unwrap_or(0));
-    let symbol = |number: u32| match made.names.get(number as usize) {
+    let symbol = |number: u32| match made.made.outline.names.get(number as usize) {
         Some(Name::Visit(place)) => format!("tier 0 at {}", at(*place)),
         Some(Name::Adoption(place)) => format!("tier 0 at {}, where the message is adopted", at(*place)),
         Some(Name::Record(place)) => format!("return point behind {}", at(*place)),
@@ -77,7 +77,7 @@ pub(crate) fn of_made(function: &Function, made: &Made) -> String {
         }
         .unwrap_or_default();
     }
-    for number in 0..made.names.len() as u32 {
+    for number in 0..made.made.outline.names.len() as u32 {
         let _ = writeln!(out, "s{number}: {}", symbol(number));
     }
     out.push_str("machine code:\n");

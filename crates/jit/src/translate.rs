@@ -19,6 +19,7 @@ mod tests;
 use crate::builder::{Builder, block_word, word_at};
 use crate::live::{Live, branches};
 use crate::name::{Constant, Name};
+use crate::outline::Outline;
 use myriad_beam::{Arg, MIXED, Op, Reg};
 use myriad_interp::decode::{At, constant};
 use myriad_interp::tiers::{FLOAT_REGISTERS, REGISTERS};
@@ -55,23 +56,8 @@ const MAX_X: usize = 256;
 pub(crate) struct Translated {
     /// The form.
     pub(crate) form: Form,
-    /// What its symbols stand for, by number.
-    pub(crate) names: Vec<Name>,
-    /// Constants whose words code takes to be in ascending order, which holds for names in this run.
-    pub(crate) orders: Vec<Vec<Constant>>,
-    /// Where tier 0 enters at labels: the points.
-    pub(crate) labels: Vec<(u32, Point)>,
-    /// Calls of funs that drop the frame and return behind, which are one instruction of tier 0.
-    pub(crate) tails: HashSet<usize>,
-    /// Instructions behind which machine code goes on.
-    pub(crate) returning: HashSet<usize>,
-}
-
-impl Translated {
-    /// How many instructions tier 0 makes one of, from this one on.
-    pub(crate) fn length(&self, index: usize) -> usize {
-        if self.tails.contains(&index) { 3 } else { 1 }
-    }
+    /// The rest.
+    pub(crate) outline: Outline,
 }
 
 /// An instruction that is beyond what is expected of it.
@@ -194,14 +180,8 @@ impl<'a> Translator<'a> {
             self.b.jump(to);
             labels.push((label, point));
         }
-        Ok(Translated {
-            form: self.b.finish(),
-            names: self.names,
-            orders: self.orders,
-            labels,
-            tails: self.tails,
-            returning: self.returning,
-        })
+        let Translator { names, orders, tails, returning, .. } = self;
+        Ok(Translated { form: self.b.finish(), outline: Outline { names, orders, labels, tails, returning } })
     }
 
     fn instruction(&mut self, index: usize) -> Result<(), Declined> {

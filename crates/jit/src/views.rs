@@ -17,7 +17,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::time::Instant;
 
-static CLASS: LockClass = LockClass::new("native_files", 737);
+static CLASS: LockClass = LockClass::new("native_files", 738);
 
 /// Files that are written as functions are compiled.
 struct Files {
@@ -66,7 +66,7 @@ impl Views {
         let (begun, since) = (Instant::now(), perf::now());
         // SAFETY: the caller's promise.
         let result = unsafe { compile(vm, function, space) };
-        self.counters.done(result.as_ref().map(|compiled| &compiled.made.code), begun.elapsed());
+        self.counters.done(result.as_ref().map(|compiled| &compiled.fresh.made.code), begun.elapsed());
         if let Err(why) = &result
             && let Some(place) = reason::place(why)
             && let Some(code) = decoded(function)
@@ -100,7 +100,7 @@ impl Files {
         }
         let Some(listed) = &mut self.listed else { return Ok(()) };
         let text = match result {
-            Ok(compiled) => of_made(function, &compiled.made),
+            Ok(compiled) => of_made(function, &compiled.fresh),
             Err(Why::Late) => return Ok(()),
             Err(why) => format!("%% {} stays in tier 0: {why}\n", listing::name(function.mfa)),
         };
@@ -119,8 +119,8 @@ impl Files {
         let source = source(module);
         let own = format!("{}.erl", module.beam.name());
         let mut lines: Vec<(u32, String, u32)> = Vec::new();
-        for (offset, number) in &compiled.made.code.sources {
-            let line = compiled.made.lines.get(*number as usize).and_then(|line| place(module, *line));
+        for (offset, number) in &compiled.fresh.made.code.sources {
+            let line = compiled.fresh.lines.get(*number as usize).and_then(|line| place(module, *line));
             if let Some((file, line)) = line {
                 let file = source.clone().filter(|_| file == own).unwrap_or(file);
                 lines.push((*offset, file, line));
@@ -128,7 +128,7 @@ impl Files {
         }
         let lines: Vec<(u32, &str, u32)> =
             lines.iter().map(|(offset, file, line)| (*offset, file.as_str(), *line)).collect();
-        let (address, bytes) = (compiled.start, compiled.made.code.bytes.len());
+        let (address, bytes) = (compiled.start, compiled.fresh.made.code.bytes.len());
         // SAFETY: it has been written before it was published, and is not freed as long as the function is there.
         let code = unsafe { std::slice::from_raw_parts(address as *const u8, bytes) };
         let name = format!("${}", listing::name(function.mfa));

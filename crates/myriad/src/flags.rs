@@ -6,7 +6,7 @@
 use myriad_heap::{MaxHeapSize, Settings, sizes};
 use myriad_sync::machine::{BindType, sct};
 use myriad_sync::thread::CAN_SPAWN;
-use myriad_vm::config::{MOST_NATIVE_THREADS, MOST_PRIVATE_THREADS, NATIVE_THRESHOLD, NativeFiles};
+use myriad_vm::config::{MOST_NATIVE_THREADS, MOST_PRIVATE_THREADS, NATIVE_THRESHOLD, NativeCache, NativeFiles};
 use myriad_vm::emulator_flags::{Break, EmulatorFlags, FileNames, Warnings, WrongNames};
 use myriad_vm::vm::Config;
 use std::path::PathBuf;
@@ -180,6 +180,14 @@ static FLAGS: &[Flag] = &[
     flag("Jthreshold", Value::Required, |p, v| {
         p.config.native_threshold = v.parse().unwrap_or(NATIVE_THRESHOLD);
         number(v, 1, u32::MAX.into(), "bad +Jthreshold number")
+    }),
+    flag("Jcache", Value::Required, |p, v| {
+        p.config.native_cache = match v {
+            "true" => NativeCache::Usual,
+            "false" => NativeCache::None,
+            _ => NativeCache::At(std::path::absolute(v).map_err(|_| format!("bad +Jcache directory {v}"))?),
+        };
+        Ok(())
     }),
     flag("Jthreads", Value::Required, |p, v| {
         p.config.native_threads = v.parse().unwrap_or(0);
@@ -463,6 +471,7 @@ fn defaults() -> Config {
         native_threads: 1,
         native_single: false,
         native_files: NativeFiles::default(),
+        native_cache: NativeCache::Usual,
         tuning: Default::default(),
         yields: None,
         migrates: None,

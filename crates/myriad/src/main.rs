@@ -56,6 +56,10 @@ fn main() {
     std::process::exit(status);
 }
 
+/// How long the end of the VM waits for what is kept for the next one.
+#[cfg(feature = "native")]
+const LONGEST_END: std::time::Duration = std::time::Duration::from_millis(4);
+
 fn emulate(words: &[Vec<u8>]) -> i32 {
     match flags::parse(words) {
         Ok(flags::Command::Version) => {
@@ -67,7 +71,12 @@ fn emulate(words: &[Vec<u8>]) -> i32 {
                 break_menu::start(vm);
                 myriad_observe::crash_dump::install(vm);
                 myriad_observe::debugger::keep();
-                vm.run()
+                let status = vm.run();
+                #[cfg(feature = "native")]
+                if let Some(cache) = myriad_jit::Cache::of_program() {
+                    cache.finish(LONGEST_END);
+                }
+                status
             }
             Err(message) => {
                 eprintln!("myriad: {message}");

@@ -31,7 +31,13 @@ impl MachineCode {
 
 #[cfg(feature = "native")]
 fn compiler(config: &Config) -> Result<Seen, String> {
+    // While the process has one thread: a compiler starts others.
+    myriad_sync::biased_lock::asymmetric::works();
     let compiler = myriad_jit::Jit::new(config).map_err(|why| why.to_string())?;
+    // What is to be seen of functions is seen when they are compiled.
+    if !myriad_sync::REPEATS && config.native_files == Default::default() {
+        myriad_jit::Cache::open(&config.native_cache);
+    }
     let seen = compiler.seen();
     myriad_interp::tiers::install(Box::new(compiler));
     Ok(seen)

@@ -45,3 +45,11 @@ pub fn compile(form: &Form, options: &Options) -> Result<Code, Refused> {
         Err(Refused::Processor)
     }
 }
+
+/// The processor's abilities that code relies on: code for one number may not run on a machine with another.
+pub fn features() -> u32 {
+    #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+    return crate::x64::features();
+    #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+    0
+}

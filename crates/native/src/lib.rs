@@ -26,4 +26,4 @@ pub mod x64;
 /// Is there a back end for this processor and system?
 pub const HAS_BACK_END: bool = cfg!(all(target_arch = "x86_64", target_os = "linux"));
 
-pub use compile::{MOST_BLOCKS, MOST_OPERATIONS, MOST_OPTIMISED_BLOCKS, MOST_VARIABLES, compile};
+pub use compile::{MOST_BLOCKS, MOST_OPERATIONS, MOST_OPTIMISED_BLOCKS, MOST_VARIABLES, compile, features};

@@ -53,6 +53,8 @@ pub const SPILL_AREA: u32 = 4096;
 /// What the address of an entry is a multiple of.
 pub const ENTRY_ALIGN: usize = 16;
 
+pub(crate) use generator::features;
+
 /// Code for a form that keeps its rules.
 pub(crate) fn compile(form: &Form, options: &Options) -> Result<Code, Refused> {
     if !options.optimise {

@@ -62,6 +62,8 @@ pub struct Config {
     pub native_single: bool,
     /// What is written of machine code.
     pub native_files: NativeFiles,
+    /// `+Jcache`: is machine code kept for later runs, and where?
+    pub native_cache: NativeCache,
     /// `+JMyields`: slices are of lengths drawn by this seed ([`myriad_sched::pace`]), for tests.
     pub yields: Option<u64>,
     /// `+JMmigrate`: processes move to private threads and back as this seed draws, for tests.
@@ -86,6 +88,18 @@ impl Default for NativeFiles {
     fn default() -> NativeFiles {
         NativeFiles { perf_map: false, perf_dump: false, perf_directory: "/tmp".into(), listings: false }
     }
+}
+
+/// Where machine code is kept for later runs.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum NativeCache {
+    /// In the user's directory for such things.
+    #[default]
+    Usual,
+    /// Nowhere, and none is taken from anywhere.
+    None,
+    /// In this directory.
+    At(PathBuf),
 }
 
 /// Samples, of which there is one in some 500 reductions, after which functions are compiled unless `+Jthreshold` says otherwise.
@@ -135,6 +149,7 @@ impl Default for Config {
             native_threads: 0,
             native_single: false,
             native_files: NativeFiles::default(),
+            native_cache: NativeCache::None,
             yields: None,
             migrates: None,
         }

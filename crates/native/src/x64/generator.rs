@@ -39,6 +39,25 @@ pub fn generate(form: &Form, optimise: bool, check: bool) -> Result<Code, Refuse
     Ok(code)
 }
 
+/// A processor's abilities that code may rely on: Cranelift's name, and whether this one has it.
+type Feature = (&'static str, fn() -> bool);
+
+static FEATURES: [Feature; 8] = [
+    ("has_sse3", || is_x86_feature_detected!("sse3")),
+    ("has_ssse3", || is_x86_feature_detected!("ssse3")),
+    ("has_sse41", || is_x86_feature_detected!("sse4.1")),
+    ("has_sse42", || is_x86_feature_detected!("sse4.2")),
+    ("has_popcnt", || is_x86_feature_detected!("popcnt")),
+    ("has_lzcnt", || is_x86_feature_detected!("lzcnt")),
+    ("has_bmi1", || is_x86_feature_detected!("bmi1")),
+    ("has_bmi2", || is_x86_feature_detected!("bmi2")),
+];
+
+/// Those that this processor has, a bit each.
+pub fn features() -> u32 {
+    (0..).zip(&FEATURES).map(|(bit, (_, is_there))| u32::from(is_there()) << bit).sum()
+}
+
 /// This processor, with what it has beyond the base and what pays off; nothing that needs wide registers.
 fn machine(optimise: bool, check: bool) -> Result<OwnedTargetIsa, String> {
     let mut flags = settings::builder();
@@ -55,19 +74,8 @@ fn machine(optimise: bool, check: bool) -> Result<OwnedTargetIsa, String> {
     }
     let triple = "x86_64-unknown-linux-gnu".parse().map_err(|_| "no such target".to_owned())?;
     let mut builder = cranelift_codegen::isa::lookup(triple).map_err(|error| error.to_string())?;
-    for (name, there) in [
-        ("has_sse3", is_x86_feature_detected!("sse3")),
-        ("has_ssse3", is_x86_feature_detected!("ssse3")),
-        ("has_sse41", is_x86_feature_detected!("sse4.1")),
-        ("has_sse42", is_x86_feature_detected!("sse4.2")),
-        ("has_popcnt", is_x86_feature_detected!("popcnt")),
-        ("has_lzcnt", is_x86_feature_detected!("lzcnt")),
-        ("has_bmi1", is_x86_feature_detected!("bmi1")),
-        ("has_bmi2", is_x86_feature_detected!("bmi2")),
-    ] {
-        if there {
-            builder.enable(name).map_err(|error| error.to_string())?;
-        }
+    for (name, _) in FEATURES.iter().filter(|(_, is_there)| is_there()) {
+        builder.enable(name).map_err(|error| error.to_string())?;
     }
     builder.finish(settings::Flags::new(flags)).map_err(|error| error.to_string())
 }
