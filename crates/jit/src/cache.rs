@@ -37,6 +37,18 @@ const QUIET: Duration = Duration::from_millis(200);
 const LATEST: Duration = Duration::from_secs(5);
 /// Files after which the directory's size is looked at again.
 const LOOKS_EACH: u32 = 100;
+/// Of how many programs that write at their end one looks at the directory's size.
+const LAST_LOOKS_EACH: u32 = 16;
+
+/// Of which functions of a module a file has the code, and so when they are linked.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum What {
+    /// Of those that ran often in earlier runs: when they are first called.
+    Hot,
+    /// Of all, as `myriad compile` makes it: when they are first met by a sample. Linking takes as long as some calls, and most functions are
+    /// called less often.
+    All,
+}
 
 /// What is known of a file.
 type Known = Option<Arc<File>>;
@@ -76,7 +88,7 @@ pub struct Cache {
     own: Option<Directory>,
     /// Where they are read, besides.
     image: Option<Directory>,
-    known: Mutex<HashMap<Identity, [Known; 2]>>,
+    known: Mutex<HashMap<(Identity, What), [Known; 2]>>,
     pending: Mutex<Pending>,
     there_is_more: Condvar,
 }
@@ -118,35 +130,44 @@ impl Cache {
         Cache { key, own, image, known, pending, there_is_more: Condvar::new() }
     }
 
-    /// Code of a function that an earlier run has kept.
-    pub(crate) fn find(&self, vm: &Vm, module: &Module, index: u32) -> Option<Made> {
+    /// Code of a function in such a file.
+    pub(crate) fn find(&self, vm: &Vm, module: &Module, index: u32, what: What) -> Option<Made> {
         let identity = self.key.identity(vm, module);
-        let files = self.files(&identity, module.beam.name());
+        let files = self.files(&identity, module.beam.name(), what);
         files.iter().flatten().find_map(|file| file.function(index))
     }
 
-    /// The files of a module.
-    fn files(&self, identity: &Identity, module: &str) -> [Known; 2] {
-        let known = self.known.lock().get(identity).cloned();
+    /// The files of a module, of which there may be one in each directory.
+    fn files(&self, identity: &Identity, module: &str, what: What) -> [Known; 2] {
+        let key = (*identity, what);
+        let known = self.known.lock().get(&key).cloned();
         known.unwrap_or_else(|| {
-            let name = key::file_name(module, identity);
+            let name = key::file_name(module, identity, what);
             let read = |directory: &Option<Directory>| {
                 directory.as_ref()?.read(&name).and_then(|bytes| File::of(bytes, identity)).map(Arc::new)
             };
             // C2. The bytes stay in memory as they were checked (C1).
             let files = [read(&self.own), read(&self.image)];
-            self.known.lock().entry(*identity).or_insert(files).clone()
+            self.known.lock().entry(key).or_insert(files).clone()
         })
     }
 
     /// Keeps the code of a function for later runs: it is written some time after.
     pub(crate) fn keep(&'static self, vm: &Vm, module: &Module, index: u32, made: &Made) {
         let identity = self.key.identity(vm, module);
-        let starts = self.add(identity, module.beam.name(), index, format::record(&made.code, &made.outline));
+        let starts = self.add(identity, module.beam.name(), index, format::record(made));
         // C3. What no thread writes is written at the end.
         if starts {
             let _ = thread::spawn("code_cache", || self.serve());
         }
+    }
+
+    /// Writes functions of a module, of which nobody knows whether they will run.
+    pub(crate) fn write_module(&self, vm: &Vm, module: &Module, functions: &[(u32, Made)]) -> std::io::Result<u64> {
+        let identity = self.key.identity(vm, module);
+        let records = functions.iter().map(|(index, made)| (*index, format::record(made)));
+        let name = key::file_name(module.beam.name(), &identity, What::All);
+        self.write(&identity, Unwritten { name, records: records.collect() })
     }
 
     /// Adds a record to those that wait; is there to be a thread that writes them?
@@ -161,7 +182,7 @@ impl Cache {
         let module = match pending.modules.entry(identity) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
-                entry.insert(Unwritten { name: key::file_name(name, &identity), ..Default::default() })
+                entry.insert(Unwritten { name: key::file_name(name, &identity, What::Hot), ..Default::default() })
             }
         };
         module.records.insert(index, record);
@@ -247,7 +268,8 @@ impl Cache {
             written.files += 1;
             written.bytes += bytes;
         }
-        if written.files > 0 {
+        // Now and then: a look at all files takes longer than writing some.
+        if written.files > 0 && std::process::id().is_multiple_of(LAST_LOOKS_EACH) {
             self.evict();
         }
         written
@@ -278,14 +300,13 @@ mod tests {
 
     /// Adds a function, and writes what waits.
     fn write(cache: &Cache, index: u32) -> Written {
-        let Made { code, outline } = example();
-        cache.add(ONE, "m", index, format::record(&code, &outline));
+        cache.add(ONE, "m", index, format::record(&example()));
         cache.finish(Duration::from_secs(60))
     }
 
     /// Which of the first functions a new program finds.
     fn found(own: Option<&Scratch>, image: Option<&Scratch>) -> Vec<u32> {
-        let files = cache(own, image).files(&ONE, "m");
+        let files = cache(own, image).files(&ONE, "m", What::Hot);
         (0..8).filter(|index| files.iter().flatten().any(|file| file.function(*index).is_some())).collect()
     }
 
@@ -305,6 +326,19 @@ mod tests {
         write(&cache(Some(&scratch), None), 5);
         assert_eq!(found(Some(&scratch), None), [3, 5]);
         assert_eq!(cache(Some(&scratch), None).finish(Duration::from_secs(60)), Written::default());
+    }
+
+    #[test]
+    fn what_is_compiled_ahead_has_a_file_of_its_own() {
+        let scratch = Scratch::new("ahead");
+        write(&cache(Some(&scratch), None), 3);
+        let ahead = cache(Some(&scratch), None);
+        let records = BTreeMap::from([(6, format::record(&example()))]);
+        ahead.write(&ONE, Unwritten { name: key::file_name("m", &ONE, What::All), records }).expect("written");
+        let [all, _] = ahead.files(&ONE, "m", What::All);
+        let all = all.expect("a file");
+        assert!(all.function(6).is_some() && all.function(3).is_none());
+        assert_eq!(found(Some(&scratch), None), [3]);
     }
 
     #[test]

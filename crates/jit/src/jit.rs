@@ -4,7 +4,7 @@
 //! function that was met so often is compiled, once, by a worker or, without workers, by the scheduler itself; what is declined then runs in
 //! tier 0 for as long as its module lives. A loop goes on in machine code at its next turn, since its calls of itself pass the entry.
 
-use crate::cache::Cache;
+use crate::cache::{Cache, What};
 use crate::compile::{Why, link};
 use crate::counters::Counted;
 use crate::views::Views;
@@ -76,10 +76,10 @@ impl Jit {
         Seen { space: self.space.clone(), views: self.views.clone() }
     }
 
-    /// Links code of an earlier run for a function that a process is about to run, if there is some.
-    fn link_kept(&self, vm: &'static Vm, function: &'static Function) -> bool {
+    /// Links code of an earlier run for a function that a process is about to run, if there is some in such a file.
+    fn link_kept(&self, vm: &'static Vm, function: &'static Function, what: What) -> bool {
         let (Some(cache), Some(module)) = (Cache::of_program(), function.module()) else { return false };
-        let found = cache.find(vm, module, function.index);
+        let found = cache.find(vm, module, function.index, what);
         // SAFETY: as in `compile_now`.
         let linked = found.is_some_and(|made| unsafe { link(vm, function, &self.space, &made) }.is_ok());
         self.views.counters().looked_up(linked);
@@ -95,12 +95,15 @@ impl Jit {
 
 impl Compiler for Jit {
     fn decoded(&self, vm: &'static Vm, function: &'static Function) {
-        if !self.link_kept(vm, function) && self.threshold == 1 {
+        if !self.link_kept(vm, function, What::Hot) && self.threshold == 1 {
             self.compile_now(vm, function);
         }
     }
 
     fn sampled(&self, vm: &'static Vm, function: &'static Function, heat: &Heat) {
+        if heat.reaches(1) && self.link_kept(vm, function, What::All) {
+            return;
+        }
         if self.threshold == 1 || !heat.reaches(self.threshold) {
             return;
         }

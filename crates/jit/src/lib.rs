@@ -9,10 +9,12 @@
 //! | `builder.rs` | a form while it is made |
 //! | `name.rs` | names of the words that differ from run to run, and their values |
 //! | `outline.rs` | a compiled function, as it is the same in each run |
+//! | `ahead.rs` | compiling a module before it runs |
 //! | `cache.rs` | compiled functions on disk, with `cache/` by file format, directory and key |
 //! | `live.rs` | which registers are live where |
 //! | `views.rs` | what is to be seen of it: counts (`counters.rs`, `reason.rs`), files for profilers, listings (`listing.rs`) |
 
+mod ahead;
 mod builder;
 mod cache;
 mod compile;
@@ -27,6 +29,7 @@ mod translate;
 mod views;
 mod workers;
 
+pub use ahead::{Ahead, compile_ahead};
 pub use cache::{Cache, Written};
 pub use compile::Why;
 pub use counters::Counted;

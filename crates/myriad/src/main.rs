@@ -1,8 +1,10 @@
 //! The `myriad` command: the emulator behind `bin/erl`; `myriad version` and `myriad compat`; `myriad topology`, which looks at the
-//! machine; `myriad disasm` and `myriad heap`, which look at files.
+//! machine; `myriad disasm` and `myriad heap`, which look at files; `myriad compile`, which makes machine code of files.
 
 #[cfg(all(target_os = "linux", target_env = "gnu", not(heap_check)))]
 mod address_space;
+#[cfg(feature = "native")]
+mod ahead;
 #[cfg(not(heap_check))]
 mod allocator;
 #[cfg(all(target_os = "linux", target_env = "gnu", not(heap_check)))]
@@ -50,6 +52,8 @@ fn main() {
         Some((b"compat", _)) => compat::print(),
         Some((b"disasm", words)) => said::status(disasm::TAKES, disasm::main(words)),
         Some((b"heap", words)) => said::status(heap::TAKES, heap::main(words)),
+        #[cfg(feature = "native")]
+        Some((b"compile", words)) => said::status(ahead::TAKES, ahead::main(words)),
         Some((b"topology", words)) => said::status(topology::TAKES, topology::main(words)),
         _ => emulate(&words.into_iter().map(OsStringExt::into_vec).collect::<Vec<_>>()),
     };

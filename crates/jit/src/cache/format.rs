@@ -146,7 +146,7 @@ fn put_constant(to: &mut Vec<u8>, constant: &Constant) {
 }
 
 /// The record of a function.
-pub(super) fn record(code: &Code, outline: &Outline) -> Vec<u8> {
+pub(super) fn record(Made { code, outline }: &Made) -> Vec<u8> {
     let mut to = Vec::with_capacity(64 + code.bytes.len() + 8 * code.sources.len() + 16 * code.relocations.len());
     put(&mut to, code.align as u32);
     put(&mut to, code.entry);
@@ -314,8 +314,7 @@ pub(super) mod tests {
     const IDENTITY: Identity = [7; 16];
 
     fn whole() -> Vec<u8> {
-        let Made { code, outline } = example();
-        let record = record(&code, &outline);
+        let record = record(&example());
         file(&IDENTITY, &BTreeMap::from([(3, record.clone()), (8, record)]))
     }
 
@@ -323,9 +322,8 @@ pub(super) mod tests {
     fn what_is_written_is_read() {
         let file = File::of(whole(), &IDENTITY).expect("a file");
         assert_eq!(file.records().map(|(index, _)| index).collect::<Vec<_>>(), [3, 8]);
-        assert!(file.function(4).is_none());
-        let read = file.function(8).expect("a record");
-        assert_eq!(read, example());
+        assert_eq!(file.function(4), None);
+        assert_eq!(file.function(8), Some(example()));
     }
 
     #[test]
@@ -357,8 +355,7 @@ pub(super) mod tests {
     /// Even with the right checksum nothing is believed.
     #[test]
     fn any_record_is_read_in_bounds_or_not_at_all() {
-        let Made { code, outline } = example();
-        let sound = record(&code, &outline);
+        let sound = record(&example());
         let mut read = 0;
         for at in 0..sound.len() {
             for byte in [0, 1, 0x7f, 0xff] {

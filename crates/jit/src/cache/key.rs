@@ -1,5 +1,6 @@
 //! What decides the code of a module besides the module: the build of the VM, the processor, the release, flags.
 
+use super::What;
 use super::format::Identity;
 use md5::{Digest, Md5};
 use myriad_vm::Vm;
@@ -32,11 +33,15 @@ impl Key {
 }
 
 /// The name of a module's file, of which the beginning is for people.
-pub(super) fn file_name(module: &str, identity: &Identity) -> String {
+pub(super) fn file_name(module: &str, identity: &Identity, what: What) -> String {
     let is_plain = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
     let readable: String = module.chars().filter(is_plain).take(40).collect();
     let hash: String = identity.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{readable}-{hash}")
+    let suffix = match what {
+        What::Hot => "",
+        What::All => ".all",
+    };
+    format!("{readable}-{hash}{suffix}")
 }
 
 /// Where ELF's tables say what a linker has noted (System V ABI, chapter 5; notes: `elf(5)`).
@@ -122,6 +127,6 @@ mod tests {
 
     #[test]
     fn names_of_files_are_plain() {
-        assert_eq!(file_name("../a b", &[0xab; 16]), format!("ab-{}", "ab".repeat(16)));
+        assert_eq!(file_name("../a b", &[0xab; 16], What::All), format!("ab-{}.all", "ab".repeat(16)));
     }
 }
