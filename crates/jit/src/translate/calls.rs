@@ -136,7 +136,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// The function is left (J3).
+    /// The function is left (jit.translate/J3).
     pub(super) fn store_reductions(&mut self) {
         if let Some(variable) = self.reductions {
             let left = self.b.get(variable);
