@@ -213,8 +213,9 @@ fn companion(
             _ => {}
         }
     }
+    let labels: HashMap<u32, &At<'_>> = list.iter().filter_map(|at| Some((at.label()?, at))).collect();
     for (label, Point(point)) in &outline.labels {
-        made.label(*label, *point);
+        made.label(labels.get(label)?, *point).ok()?;
     }
     for name in &outline.names {
         if let Name::Marker { label, slot, line } = *name {

@@ -168,10 +168,9 @@ impl<'a> Translator<'a> {
         entered.sort_unstable();
         entered.dedup();
         let mut labels = Vec::with_capacity(entered.len());
-        let places: HashMap<u64, usize> =
-            self.list.iter().filter_map(|at| Some((label_number(at)?, at.index))).collect();
+        let places: HashMap<u32, usize> = self.list.iter().filter_map(|at| Some((at.label()?, at.index))).collect();
         for (number, label) in entered.into_iter().enumerate() {
-            let at = *places.get(&u64::from(label)).ok_or(Declined::Unfit)?;
+            let at = *places.get(&label).ok_or(Declined::Unfit)?;
             let point = Point((2 * self.list.len() + number) as u32);
             let (way, to) = (self.b.block(), self.label(label));
             let (sp, x0) = self.b.enter_at(point, way);
@@ -186,8 +185,8 @@ impl<'a> Translator<'a> {
 
     fn instruction(&mut self, index: usize) -> Result<(), Declined> {
         let at = self.list[index];
-        if let Some(label) = label_number(&at) {
-            return self.define(label as u32);
+        if let Some(label) = at.label() {
+            return self.define(label);
         }
         if !self.b.is_open() {
             // Control does not come here.
@@ -516,11 +515,6 @@ impl<'a> Translator<'a> {
     pub(crate) fn field(&mut self, object: Value, tag: u64, index: i32) -> Value {
         self.b.load(word_at(object, 8 * index - tag as i32, Region::Heap))
     }
-}
-
-/// The number of a label.
-fn label_number(at: &At<'_>) -> Option<u64> {
-    if at.op == Op::Label { at.args.first().and_then(Arg::number) } else { None }
 }
 
 /// Where a float register is.

@@ -118,11 +118,17 @@ impl Companion {
         visit
     }
 
-    /// Where instructions above branch to: machine code goes on at a point.
-    pub fn label(&mut self, label: u32, point: u32) {
+    /// The label where instructions above branch to: machine code goes on at a point. A process may wait there, so its place is noted.
+    ///
+    /// # Errors
+    /// It is no label.
+    pub fn label(&mut self, at: &At<'_>, point: u32) -> Result<(), Unfit> {
+        let label = at.label().ok_or(Unfit)?;
         self.go_back();
+        self.emitter.place(at.line, at.frame);
         self.emitter.define(label);
         self.way(Op::ResumeNative, Some(point));
+        Ok(())
     }
 
     /// Where exceptions go on, at a label that has been given a point; the marker is in this Y register, on this line.

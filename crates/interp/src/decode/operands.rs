@@ -25,6 +25,12 @@ pub struct At<'a> {
 }
 
 impl At<'_> {
+    /// The number of the label, if it is one.
+    pub fn label(&self) -> Option<u32> {
+        let number = (self.op == Op::Label).then(|| self.args.first().and_then(Arg::number))??;
+        u32::try_from(number).ok()
+    }
+
     /// Words of the heap need in an operand.
     ///
     /// # Errors
