@@ -13,12 +13,17 @@ use myriad_process::LOOK;
 /// The shortest drawn slice has one reduction; each of so many orders of magnitude, up to a whole slice, is as likely as another.
 const MAGNITUDES: u64 = 13;
 
+/// By fewer reductions than this times between two looks differ.
+const LOOKS_DIFFER: u64 = 64;
+
 /// How long a slice is, how often it looks up, in reductions, and whether it pauses then.
 pub struct Pace {
     slice: i32,
     /// What the lengths of slices are drawn from; 0 = they are all whole.
     drawn: u64,
     look: i32,
+    /// What the times between two looks are drawn from.
+    looks: u64,
     in_pieces: bool,
     paused: bool,
     /// What is drawn from that is no length; 0 = nothing is.
@@ -40,7 +45,7 @@ fn next(mut state: u64) -> u64 {
 impl Default for Pace {
     /// That of a thread: slices run to their ends.
     fn default() -> Pace {
-        Pace { slice: SLICE_REDUCTIONS, drawn: 0, look: LOOK, in_pieces: false, paused: false, chances: 0 }
+        Pace { slice: SLICE_REDUCTIONS, drawn: 0, look: LOOK, looks: 1, in_pieces: false, paused: false, chances: 0 }
     }
 }
 
@@ -88,10 +93,15 @@ impl Pace {
         self.slice
     }
 
-    /// The engine looks up after so many reductions.
+    /// The engine looks up after so many reductions: on a thread not always the same number, so that what it meets then is a sample of what runs
+    /// even where a program does the same again and again.
     #[inline]
-    pub fn look(&self) -> i32 {
-        self.look
+    pub fn look(&mut self) -> i32 {
+        if self.in_pieces {
+            return self.look;
+        }
+        self.looks = next(self.looks);
+        self.look - (self.looks % LOOKS_DIFFER) as i32
     }
 
     /// The engine has looked up: does it stop here, to go on in the next step?
@@ -110,7 +120,7 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
-    use super::{Pace, SLICE_REDUCTIONS};
+    use super::{LOOK, LOOKS_DIFFER, Pace, SLICE_REDUCTIONS};
 
     #[test]
     fn a_slice_on_a_thread_runs_to_its_end() {
@@ -144,6 +154,22 @@ mod tests {
         assert!(drawn != draw(2, 0) && drawn != draw(1, 1));
         assert!((1000..1500).contains(&drawn.iter().filter(|chance| **chance).count()));
         assert!(!Pace::default().draws_one_of(1));
+    }
+
+    #[test]
+    fn looks_are_a_sample() {
+        let mut pace = Pace::default();
+        let looks: Vec<i32> = (0..1000).map(|_| pace.look()).collect();
+        assert!(looks.iter().all(|look| (LOOK - LOOKS_DIFFER as i32 + 1..=LOOK).contains(look)));
+        // Whatever a loop's length, each place of it is met.
+        for length in 1..50 {
+            let mut met = vec![false; length];
+            looks
+                .iter()
+                .scan(0, |at, look| Some(std::mem::replace(at, *at + look)))
+                .for_each(|at| met[at as usize % length] = true);
+            assert!(met.iter().all(|met| *met), "{length}");
+        }
     }
 
     #[test]
