@@ -215,7 +215,7 @@ impl Cache {
 
     fn evict(&self) {
         if let Some(own) = &self.own {
-            own.evict(MOST_ALL_BYTES);
+            own.evict(MOST_ALL_BYTES, key::is_file_name);
         }
     }
 

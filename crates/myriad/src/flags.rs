@@ -600,6 +600,9 @@ mod tests {
         assert_eq!((flags.interrupt, flags.shows_unicode, flags.ets_limit), (Break::Ignored, true, 9));
         assert!(!config("-c -- -c true").flags.time_correction);
         assert_eq!(config("-B").flags.interrupt, Break::End);
+        let caches =
+            ["", "-Jcache true", "-Jcache false", "-Jcache false -Jcache /d"].map(|text| config(text).native_cache);
+        assert_eq!(caches, [NativeCache::Usual, NativeCache::Usual, NativeCache::None, NativeCache::At("/d".into())]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 /// How the names of unfinished files begin.
-const UNFINISHED: &str = ".new-";
+const UNFINISHED: &str = ".myriad-new-";
 /// How old a file that nobody finishes is.
 const ABANDONED: Duration = Duration::from_secs(3600);
 /// How old the time of the last use gets before it is renewed.
@@ -108,9 +108,9 @@ impl Directory {
         })
     }
 
-    /// Removes what nobody finishes and, if all files together take more than `most` bytes, those that have not been used for longest, down to
-    /// three quarters of that.
-    pub(super) fn evict(&self, most: u64) {
+    /// Removes what nobody finishes and, if all files of the cache together take more than `most` bytes, those that have not been used for longest, down
+    /// to three quarters of that. What else is in the directory is not looked at.
+    pub(super) fn evict(&self, most: u64, is_ours: fn(&str) -> bool) {
         let Ok(entries) = fs::read_dir(&self.path) else { return };
         let mut files: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
         for entry in entries.flatten() {
@@ -119,9 +119,11 @@ impl Directory {
             if !found.is_file() {
                 continue;
             }
-            if !entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes()) {
+            let name = entry.file_name();
+            let name = name.to_str().unwrap_or_default();
+            if is_ours(name) {
                 files.push((used, found.len(), entry.path()));
-            } else if is_older_than(ABANDONED)(used) {
+            } else if name.starts_with(UNFINISHED) && is_older_than(ABANDONED)(used) {
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -292,16 +294,20 @@ pub(super) mod tests {
         let scratch = Scratch::new("evict");
         let directory = scratch.directory();
         let ago = |seconds| SystemTime::now() - Duration::from_secs(seconds);
-        for (name, age) in [("a", 9000), ("b", 8000), ("c", 7000), ("d", 20), (".new-1-1", 9000), (".new-1-2", 20)] {
+        let (abandoned, young) = (".myriad-new-1-1", ".myriad-new-1-2");
+        for (name, age) in
+            [("a", 9000), ("b", 8000), ("c", 7000), ("d", 20), (abandoned, 9000), (young, 20), ("other", 9999)]
+        {
             directory.write(name, &[0; 100]).expect("written");
             let file = File::options().write(true).open(scratch.0.join(name)).expect("opened");
             file.set_modified(ago(age)).expect("a time");
         }
         // A use makes it the newest.
         assert!(directory.read("a").is_some());
-        directory.evict(400);
-        assert_eq!(scratch.names(), [".new-1-2", "a", "b", "c", "d"]);
-        directory.evict(399);
-        assert_eq!(scratch.names(), [".new-1-2", "a", "d"]);
+        let is_ours = |name: &str| name.len() == 1;
+        directory.evict(400, is_ours);
+        assert_eq!(scratch.names(), [young, "a", "b", "c", "d", "other"]);
+        directory.evict(399, is_ours);
+        assert_eq!(scratch.names(), [young, "a", "d", "other"]);
     }
 }

@@ -230,7 +230,8 @@ impl<'a> Reader<'a> {
             7 => Name::Atom(self.u32()?),
             8 => Name::Literal(self.u32()?),
             9 => {
-                let bytes = self.count(1)?;
+                // What takes less than a word is in the code itself.
+                let bytes = self.count(1).filter(|bytes| *bytes >= 8)?;
                 Name::Integer(self.take(bytes)?.into())
             }
             10 => Name::Leaf(Leaf::of_number(self.u32()?)?),
@@ -292,7 +293,7 @@ pub(super) mod tests {
             Name::Import(8),
             Name::Atom(9),
             Name::Literal(10),
-            Name::Integer(Box::new([1, 2, 3])),
+            Name::Integer(Box::new([1, 2, 3, 4, 5, 6, 7, 8, 9])),
         ];
         let relocations = vec![Relocation { offset: 2, symbol: Symbol(9), addend: -8 }];
         let code = Code {

@@ -37,11 +37,21 @@ pub(super) fn file_name(module: &str, identity: &Identity, what: What) -> String
     let is_plain = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
     let readable: String = module.chars().filter(is_plain).take(40).collect();
     let hash: String = identity.iter().map(|byte| format!("{byte:02x}")).collect();
-    let suffix = match what {
-        What::Hot => "",
+    format!("{readable}-{hash}{}", suffix(what))
+}
+
+fn suffix(what: What) -> &'static str {
+    match what {
+        What::Hot => ".hot",
         What::All => ".all",
-    };
-    format!("{readable}-{hash}{suffix}")
+    }
+}
+
+/// Is this such a name?
+pub(super) fn is_file_name(name: &str) -> bool {
+    let stem = [What::Hot, What::All].into_iter().find_map(|what| name.strip_suffix(suffix(what)));
+    let hash = stem.and_then(|stem| stem.rsplit_once('-')).map(|(_, hash)| hash);
+    hash.is_some_and(|hash| hash.len() == 32 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// Where ELF's tables say what a linker has noted (System V ABI, chapter 5; notes: `elf(5)`).
@@ -126,7 +136,14 @@ mod tests {
     }
 
     #[test]
-    fn names_of_files_are_plain() {
+    fn names_of_files_are_plain_and_known_again() {
         assert_eq!(file_name("../a b", &[0xab; 16], What::All), format!("ab-{}.all", "ab".repeat(16)));
+        for what in [What::Hot, What::All] {
+            assert!(is_file_name(&file_name("lists", &[7; 16], what)));
+        }
+        for other in ["", "thesis.all", "a-b.hot", &format!("a-{}", "a".repeat(32)), &format!("{}.hot", "a".repeat(32))]
+        {
+            assert!(!is_file_name(other), "{other}");
+        }
     }
 }
