@@ -97,7 +97,7 @@ fn columns(bench: &Bench) -> Result<Vec<Column>, Stop> {
     let mut columns = vec![
         column(&bench.erl, &[]),
         column(&bench.vm, &["+Jnative", "false"]),
-        column(&bench.vm, &["+Jnative", "true"]),
+        column(&bench.vm, &["+Jnative", "true", "+Jcache", "false"]),
     ];
     if let Some(second) = &bench.second {
         let bench = Bench { work: bench.work.join("second"), ..bench.clone() };
