@@ -247,11 +247,9 @@ impl Cache {
         let used: usize = records.values().map(|record| takes(record)).sum();
         let mut room = (MOST_BYTES as usize).saturating_sub(used + 64);
         for (index, record) in there.iter().flat_map(File::records) {
-            if record.len() + 8 <= room
-                && let std::collections::btree_map::Entry::Vacant(place) = records.entry(index)
-            {
-                room -= record.len() + 8;
-                place.insert(record.to_vec());
+            if takes(record) <= room && !records.contains_key(&index) {
+                room -= takes(record);
+                records.insert(index, record.to_vec());
             }
         }
         let bytes = format::file(identity, &records);

@@ -3,6 +3,8 @@
 //! Tier 0 tells of the function that it calls when it looks at reductions anyway, every few hundred of them and at the end of a slice. A
 //! function that was met so often is compiled, once, by a worker or, without workers, by the scheduler itself; what is declined then runs in
 //! tier 0 for as long as its module lives. A loop goes on in machine code at its next turn, since its calls of itself pass the entry.
+//!
+//! What an earlier run has compiled is linked at the first call, what `myriad compile` has, at the first sample (`cache.rs`).
 
 use crate::cache::{Cache, What};
 use crate::compile::{Why, link};
