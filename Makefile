@@ -14,7 +14,7 @@ SHORT_MINUTES := 12
 # soaks; `make differential`, `make generated`, `make mutants` and `make soak` do more, and `make faults` takes more seeds.
 SHORT_CALLS := 30000
 SHORT_GENERATED := 40
-SHORT_SOAK := 40
+SHORT_SOAK := 20
 SHORT_MUTANTS := 500
 SHORT_SEEDS := 1..70
 CALLS ?= 500000
@@ -87,8 +87,10 @@ test:
 	@cargo xtask generated --seed 1 --seconds $(SHORT_GENERATED)
 	@echo "== damaged code"
 	@cargo xtask mutants --seed 1 --count $(SHORT_MUTANTS)
+	@cargo xtask mutants --native --seed 1 --count $(SHORT_MUTANTS)
 	@echo "== soak for $(SHORT_SOAK) s"
 	@cargo xtask soak --seconds $(SHORT_SOAK) --seed 1
+	@cargo xtask soak --native --seconds $(SHORT_SOAK) --seed 2
 	@$(MAKE) --no-print-directory test-conformance
 
 # Before each commit: what finds most in two minutes, on a VM built for quick building. `make test` before a change is handed on.
@@ -131,6 +133,8 @@ test-erlang: build
 	@cargo xtask recorded
 	@echo "== the same with every function in machine code, a part"
 	@cargo xtask recorded --native $(NATIVE_PROGRAMS)
+	@echo "== forms of functions"
+	@tests/forms
 	@echo "== Myriad's own commands"
 	@tests/commands
 

@@ -153,6 +153,8 @@ pub fn prepare<R: Runtime>(
     let mut literal_area = LiteralArea::new();
     let literals = decode_literals(&beam, &mut literal_area)?;
     let own_file = format!("{}.erl", name.text());
+    let named = beam.lines.files.iter().map(|file| Atom::new(file).ok().filter(|_| !file.is_empty()));
+    let file_atoms = std::iter::once(None).chain(named).collect();
     let files = std::iter::once(own_file.as_str()).chain(beam.lines.files.iter().map(|f| &**f));
     let files = files.map(|file| literal_area.string(file)).collect();
 
@@ -187,6 +189,7 @@ pub fn prepare<R: Runtime>(
         atoms,
         literals,
         files,
+        file_atoms,
         constants: Constants::shared(literal_area),
         imports,
         funs,

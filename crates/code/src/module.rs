@@ -130,6 +130,8 @@ pub struct Module<R: Runtime> {
     pub literals: Vec<Term>,
     /// Names of source files as strings, by the line table's file number; in that area.
     pub files: Vec<Term>,
+    /// The same as atoms, which is what traces keep; none for the module's own.
+    pub file_atoms: Vec<Option<Atom>>,
     /// Where the literals live, and what of the code's own integers has been asked for.
     pub(crate) constants: Mutex<Constants>,
     /// Imports by file index.

@@ -3,7 +3,7 @@
 use crate::code::is_record;
 use crate::stubs::is_return;
 use myriad_beam::MIXED;
-use myriad_term::{Atom, Term};
+use myriad_term::Term;
 use myriad_vm::TraceFrame;
 use myriad_vm::code::{Continuation, Function, StackWalk};
 
@@ -71,7 +71,7 @@ pub fn place(frame: &TraceFrame) -> (Term, u32) {
     let Some(module) = (unsafe { frame.module.as_ref() }) else { return (Term::NIL, 0) };
     match module.beam.lines.get(frame.line) {
         Some(line) => {
-            let file = module.beam.lines.file(line.file).and_then(|name| Atom::new(name).ok());
+            let file = module.file_atoms.get(line.file as usize).copied().flatten();
             (file.map_or(Term::NIL, Term::atom), line.line)
         }
         None => (Term::NIL, 0),

@@ -398,6 +398,8 @@ impl<'a> Translator<'a> {
     /// Tier 0 runs the instruction of this number; machine code goes on behind it, where control does.
     pub(crate) fn visit(&mut self, index: usize) -> Result<(), Unfit> {
         let at = self.list[index];
+        // Tier 0 may write any of them.
+        self.tuples.clear();
         let info = self.info;
         self.entered.extend(branches(at.op, at.args).map(|label| if label == 0 { info } else { label }));
         let mut wanted = self.live.wanted_x(at.index);

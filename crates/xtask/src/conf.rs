@@ -18,7 +18,7 @@ mod world;
 
 use crate::stop::{Done, Stop, verdict};
 use crate::words::Words;
-use crate::{files, json, parallel, program};
+use crate::{files, json, otp, parallel, program};
 use case::{Case, Outcome};
 use report::{Facts, Report};
 use std::collections::BTreeSet;
@@ -41,6 +41,7 @@ pub const TAKES: &str = "[OPTION...] [SUITE...] | [--vm ERL] SUITE:CASE...
   --nodes          the cases that need a distributed node, too
   --table FILE     the result as a page; --json FILE: for other programs
   --vm ERL         the VM that runs the cases (bin/erl)
+  --native         every function is compiled before it first runs
   --timeout S      the seconds that a case may take (60)
   -j N             so many suites at a time (as many as the machine has cores)
 
@@ -48,7 +49,7 @@ A case listed in tests/conformance/known-failures counts as failed but does not 
 tests/conformance/timed measures time: its second run comes after all others, and has the machine to itself.
 ";
 
-const FLAGS: [&str; 5] = ["--short", "--record", "--again", "--report", "--nodes"];
+const FLAGS: [&str; 6] = ["--native", "--short", "--record", "--again", "--report", "--nodes"];
 const VALUED: [&str; 7] = ["--third", "--minutes", "--table", "--json", "--vm", "--timeout", "-j"];
 
 /// More failures than this are no accident, and need not be run twice where time is short.
@@ -71,6 +72,7 @@ pub fn main(words: &[String]) -> Done {
         );
         return Ok(verdict(words.has("--short")));
     };
+    world.flags = otp::tier(words.has("--native"));
     if !cases.is_empty() {
         return single::run(&world, &cases);
     }

@@ -47,7 +47,7 @@ pub struct Way {
 const WAYS: &[Way] = &[
     Way { name: "tier 0", flags: &[] },
     Way { name: "drawn slices", flags: &["+JMyields", "1"] },
-    Way { name: "machine code", flags: &["+Jnative", "true", "+Jthreshold", "1", "+Jcache", "false"] },
+    Way { name: "machine code", flags: otp::NATIVE },
 ];
 
 /// How many modules are compiled in one VM and run in another.

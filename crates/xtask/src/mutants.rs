@@ -12,19 +12,20 @@ use crate::{program, said};
 use std::path::Path;
 
 /// The words that the command takes.
-pub const TAKES: &str = "[--seed N] [--count N] [--vm ERL] [--timeout S] [--json FILE] [--show NUMBER]
+pub const TAKES: &str = "[--seed N] [--count N] [--vm ERL] [--timeout S] [--native] [--json FILE] [--show NUMBER]
   --seed N        what is drawn; a new one without it
   --count N       how many mutants (3000)
   --show NUMBER   this mutant of the seed alone, with its assembly; its code goes to target/mutants/mutant_1.beam
   --vm ERL        the VM (bin/erl)
   --timeout S     the seconds that all may take (3600)
+  --native        every function is compiled before it first runs
   --json FILE     the result for other programs
 ";
 
 /// Makes mutants and runs them.
 pub fn main(words: &[String]) -> Done {
-    let words =
-        Words::parse(words, &[], &["--seed", "--count", "--vm", "--timeout", "--show", "--json"])?.nothing_else()?;
+    let words = Words::parse(words, &["--native"], &["--seed", "--count", "--vm", "--timeout", "--show", "--json"])?
+        .nothing_else()?;
     let count: u64 = words.number("--count")?.unwrap_or(3000);
     let shown: Option<u64> = words.number("--show")?;
     let timeout = words.number("--timeout")?.unwrap_or(3600);
@@ -37,6 +38,7 @@ pub fn main(words: &[String]) -> Done {
     files::remove_folder(&at);
     files::make_folder(&at)?;
     let mut command = program::limited(timeout, vm);
+    command.args(otp::tier(words.has("--native")));
     command.args(["-noshell", "-boot", "no_dot_erlang", "-pa"]).arg(&ebin).args(["-run", "mutants"]);
     match shown {
         Some(number) => command.args(["show", &seed.to_string(), &number.to_string()]),

@@ -8,6 +8,14 @@ use crate::stop::Stop;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Flags of ours: every function is compiled before it first runs, and nothing comes from earlier runs.
+pub const NATIVE: &[&str] = &["+Jnative", "true", "+Jthreshold", "1", "+Jcache", "false"];
+
+/// [`NATIVE`] if so, else no flags.
+pub fn tier(native: bool) -> &'static [&'static str] {
+    if native { NATIVE } else { &[] }
+}
+
 /// An installation of a supported release.
 #[derive(Clone, Debug)]
 pub struct Otp {

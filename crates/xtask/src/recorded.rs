@@ -74,7 +74,7 @@ pub fn main(words: &[String]) -> Done {
         schedulers.map(|n| format!("+S {n}:{n} +scl false")),
         yields.map(|seed| format!("+JMyields {seed}")),
         migrate.map(|seed| format!("+JMmigrate {seed}")),
-        words.has("--native").then(|| "+Jnative true +Jthreshold 1 +Jcache false".to_owned()),
+        words.has("--native").then(|| otp::NATIVE.join(" ")),
     ];
     let flags = flags.into_iter().flatten().collect::<Vec<_>>().join(" ");
     let world = World { vm, timeout, tests, build, out, flags };

@@ -8,19 +8,21 @@ use crate::words::Words;
 use crate::{program, said};
 
 /// The words that the command takes.
-pub const TAKES: &str = "[--seconds N] [--seed N] [--vm ERL] [--patience S] [--json FILE] [--show PHASE:DRIVER:NUMBER]
+pub const TAKES: &str =
+    "[--seconds N] [--seed N] [--vm ERL] [--patience S] [--native] [--json FILE] [--show PHASE:DRIVER:NUMBER]
   --seconds N    how long (600)
   --seed N       what is drawn; a new one without it
   --vm ERL       the VM (bin/erl)
   --patience S   the seconds that an episode may take (120), for a VM that a sanitizer makes slow
+  --native       every function is compiled before it first runs
   --show PHASE:DRIVER:NUMBER   this episode of the seed alone, as what fails is named
   --json FILE    the result for other programs
 ";
 
 /// Soaks a VM.
 pub fn main(words: &[String]) -> Done {
-    let words =
-        Words::parse(words, &[], &["--seconds", "--seed", "--vm", "--patience", "--show", "--json"])?.nothing_else()?;
+    let words = Words::parse(words, &["--native"], &["--seconds", "--seed", "--vm", "--patience", "--show", "--json"])?
+        .nothing_else()?;
     let seconds: u64 = words.number("--seconds")?.unwrap_or(600);
     let patience: u64 = words.number("--patience")?.unwrap_or(120);
     let seed = words.seed()?;
@@ -31,6 +33,7 @@ pub fn main(words: &[String]) -> Done {
     otp::compile(&Otp::find()?, &ebin, &[], &files::ending(&top().join("tests/soak"), ".erl"))?;
     files::make_folder(&scratch)?;
     let mut command = program::limited(seconds * 2 + 2 * patience + 60, vm);
+    command.args(otp::tier(words.has("--native")));
     command.args(["-noshell", "-boot", "no_dot_erlang", "-pa"]).arg(ebin).args(["-run", "soak"]);
     match one {
         Some([phase, driver, number]) => command.args(["show", &seed.to_string(), phase, driver, number]).arg(&scratch),

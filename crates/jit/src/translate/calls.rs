@@ -7,7 +7,7 @@ use myriad_beam::{Arg, Op, Reg};
 use myriad_heap::RESERVED;
 use myriad_interp::decode::{At, is_ordinary_call};
 use myriad_interp::tiers::REGISTERS;
-use myriad_native::form::{ARGUMENTS, Base, Binary, BlockId, Condition, End, Place, Point, Region, Type, Value, Width};
+use myriad_native::form::{ARGUMENTS, Base, Binary, BlockId, Condition, End, Place, Point, Region, Type, Value, Variable, Width};
 use myriad_term::boxed::Header;
 use myriad_term::{Export, FunEntry, FunId, Kind, Term, layout};
 use myriad_vm::code::Function;
@@ -27,6 +27,9 @@ struct Return {
     x0: Value,
     block: BlockId,
 }
+
+/// Words of a fun before its free variables.
+const FUN_WORDS: usize = 3;
 
 /// Where a fun's entry says how many arguments it takes, one byte.
 const FUN_ARITY: usize = offset_of!(FunEntry, id) + offset_of!(FunId, arity);
@@ -250,8 +253,7 @@ impl<'a> Translator<'a> {
         self.b.unless(loaded, slow, Some(true));
         self.count_or(slow);
         let mut x = self.arguments(arity as usize)?;
-        self.free_variables(fun, header, arity as usize);
-        x.extend((x.len()..ARGUMENTS).map(|i| self.b.load(block_word(REGISTERS.x + 8 * i))));
+        x.extend(self.free_variables(fun, header, arity as usize));
         let target = self.entry_of(function);
         if self.is_tail(index) {
             let slots = self.number(self.list[index + 1].args, 0)?;
@@ -274,18 +276,36 @@ impl<'a> Translator<'a> {
         self.descend_with(self.index, &wanted)
     }
 
-    /// Copies the free variables of a fun to the X registers of the block behind its arguments.
-    fn free_variables(&mut self, fun: Value, header: Value, arity: usize) {
-        let [from, to] = [Type::Word; 2].map(|of| self.b.variable(of));
-        let (turn, copies, behind) = (self.b.block(), self.b.block(), self.b.block());
-        let words = self.b.with(Binary::ShiftRight, header, layout::SIZE_SHIFT.into());
-        let words = self.b.with(Binary::And, words, u32::MAX.into());
-        let bytes = self.b.with(Binary::ShiftLeft, words, 3);
+    /// The free variables of a fun go behind its arguments: those that machine registers have are given, the others are copied to the block.
+    fn free_variables(&mut self, fun: Value, header: Value, arity: usize) -> Vec<Value> {
+        let behind = self.b.block();
         let object = self.b.with(Binary::Sub, fun, layout::BOXED);
+        let words = self.b.with(Binary::ShiftRight, header, layout::SIZE_SHIFT.into());
+        let variables: Vec<Variable> = (arity..ARGUMENTS).map(|_| self.b.variable(Type::Word)).collect();
+        // What is not there is anything, but nothing that was before (native.form/F2).
+        variables.iter().for_each(|variable| self.b.set(*variable, fun));
+        for (i, variable) in variables.iter().enumerate() {
+            let more = self.b.compare_with(Condition::Above, words, (FUN_WORDS - 1 + i) as u64);
+            self.b.unless(more, behind, None);
+            let value = self.b.load(word_at(object, 8 * (FUN_WORDS + i) as i32, Region::Heap));
+            self.b.set(*variable, value);
+        }
+        let given = variables.len();
+        let more = self.b.compare_with(Condition::Above, words, (FUN_WORDS - 1 + given) as u64);
+        self.b.unless(more, behind, None);
+        let bytes = self.b.with(Binary::ShiftLeft, words, 3);
         let last = self.b.binary(Binary::Add, object, bytes);
-        let first = self.b.with(Binary::Add, object, 8 * 3);
+        let first = self.b.with(Binary::Add, object, 8 * (FUN_WORDS + given) as u64);
+        self.copy_to_x(first, last, arity + given, behind);
+        variables.into_iter().map(|variable| self.b.get(variable)).collect()
+    }
+
+    /// Copies words, to the last of which there is an address, to X registers of the block from one on; then control is in `behind`.
+    fn copy_to_x(&mut self, first: Value, last: Value, x: usize, behind: BlockId) {
+        let [from, to] = [Type::Word; 2].map(|of| self.b.variable(of));
+        let (turn, copies) = (self.b.block(), self.b.block());
         let registers = self.b.load(block_word(REGISTERS.x_pointer));
-        let registers = self.b.with(Binary::Add, registers, 8 * arity as u64);
+        let registers = self.b.with(Binary::Add, registers, 8 * x as u64);
         self.b.set(from, first);
         self.b.set(to, registers);
         self.b.jump(turn);

@@ -19,6 +19,8 @@ pub struct World {
     pub otp: Otp,
     /// The `erl` that is tested.
     pub vm: PathBuf,
+    /// Flags of its own.
+    pub flags: &'static [&'static str],
     /// The seconds that a case may take.
     pub timeout: u64,
     /// How many suites or cases run side by side.
@@ -45,7 +47,7 @@ impl World {
         let version = files::read(&source.join("../version"))?.trim().to_owned();
         let (parts, work) = (top.join("tests/conformance"), top.join("target/conformance"));
         let (otp, vm) = (Otp::find()?, vm.unwrap_or_else(otp::here));
-        let world = World { began, deadline: None, otp, vm, timeout, jobs, source, version, parts, work };
+        let world = World { began, deadline: None, otp, vm, flags: &[], timeout, jobs, source, version, parts, work };
         world.compile_runner()?;
         Ok(Some(world))
     }
@@ -103,6 +105,9 @@ impl World {
     /// A VM for a suite, with a limit of time; what it is to run is still to be said.
     pub fn start(&self, vm: &Path, suite: &Suite, seconds: u64) -> Command {
         let mut command = program::limited(seconds, vm);
+        if vm == self.vm {
+            command.args(self.flags);
+        }
         command.args(["-noshell", "-boot", "start_sasl", "-pa"]).arg(self.ebin(suite)).arg(self.runner());
         command.env("ERL_LIBS", self.libs()).env("LC_ALL", "C.UTF-8");
         command
