@@ -485,7 +485,7 @@ pub unsafe fn make_fun(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: operands of the instruction; the words are fresh (term/A2).
     unsafe {
         let (entry, free) = (wide(pc.add(1)), *pc.add(3) as usize);
-        let creator = m.ctx.pid().term();
+        let creator = m.pid;
         let at = m.heap().alloc(3 + free).as_ptr();
         *at = Header::new(Kind::Fun, 2 + free).raw();
         *at.add(1) = entry;

@@ -273,7 +273,7 @@ pub unsafe fn is_map_key(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
 
 /// `self/0`
 pub unsafe fn self_pid(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
-    let pid = m.ctx.pid().term();
+    let pid = m.pid;
     // SAFETY: operand of the instruction.
     unsafe {
         m.set(high(pc), pid);

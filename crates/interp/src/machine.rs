@@ -39,6 +39,8 @@ pub struct Machine<'a, 'b> {
     pub next: *const u32,
     /// Process, scheduler, VM.
     pub ctx: &'a mut Ctx<'b>,
+    /// The process's pid.
+    pub pid: Term,
     /// State of the binary being built by `bs_init2` and its like.
     pub build: Target,
     /// The heap's top, while machine code runs ([`crate::tiers`]).
@@ -71,7 +73,7 @@ impl<'a, 'b> Machine<'a, 'b> {
         interpret: unsafe extern "C" fn(&mut Machine<'_, '_>, *const u32) -> *const u32,
     ) -> &'a mut Machine<'a, 'b> {
         let machine: *mut Machine<'a, 'b> = ctx.sched.registers.start().as_ptr().cast();
-        let (heap, reds) = (&raw mut ctx.state.heap, ctx.state.reductions.of_engine());
+        let (heap, reds, pid) = (&raw mut ctx.state.heap, ctx.state.reductions.of_engine(), ctx.pid().term());
         // SAFETY: the block has room for a machine, is aligned, belongs to this thread, and nothing but the machine's pointer leads to it until the
         // slice ends: the context is borrowed for as long, and who has it does not touch the block. It was zero first and a machine since, so that
         // floats and X registers, all of whose bits mean something, need no setting.
@@ -84,6 +86,7 @@ impl<'a, 'b> Machine<'a, 'b> {
             (&raw mut (*machine).x).write(x);
             (&raw mut (*machine).next).write(std::ptr::null());
             (&raw mut (*machine).ctx).write(ctx);
+            (&raw mut (*machine).pid).write(pid);
             (&raw mut (*machine).build).write(Target::none());
             (&raw mut (*machine).ways).write(WAYS);
             (&raw mut (*machine).interpret).write(interpret);

@@ -38,6 +38,8 @@ pub struct Registers {
     pub callee: usize,
     /// The heap's top.
     pub heap_top: usize,
+    /// The process's pid.
+    pub pid: usize,
     /// See [`Ways::visit`].
     pub visit: usize,
     /// See [`Ways::descend`].
@@ -60,6 +62,7 @@ pub const REGISTERS: Registers = {
         reductions: offset_of!(M, reds),
         callee: offset_of!(M, callee),
         heap_top: offset_of!(M, htop),
+        pid: offset_of!(M, pid),
         visit: ways + offset_of!(Ways, visit),
         descend: ways + offset_of!(Ways, descend),
         way_down: offset_of!(M, way_down),

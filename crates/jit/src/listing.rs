@@ -59,6 +59,7 @@ pub(crate) fn of_made(function: &Function, made: &Fresh) -> String {
         Some(Name::Import(index)) => {
             module.imports.get(*index as usize).map_or_else(String::new, |export| name(export.mfa))
         }
+        Some(Name::Fun(index)) => format!("the entry of fun {index}"),
         Some(Name::Atom(index)) => format!("atom {index}"),
         Some(Name::Literal(index)) => format!("literal {index}"),
         Some(Name::Integer(_)) => "an integer that is not small".to_owned(),

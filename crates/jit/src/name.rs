@@ -23,6 +23,8 @@ pub(crate) enum Name {
     Function(u32),
     /// The address of the export that an import leads to.
     Import(u32),
+    /// The address of the entry of a fun.
+    Fun(u32),
     /// The term of an atom.
     Atom(u32),
     /// The term of a literal.
@@ -68,6 +70,7 @@ pub(crate) fn value_in(module: &Module, name: &Name) -> Option<u64> {
         Name::Module => Some(std::ptr::from_ref(module) as u64),
         Name::Function(index) => module.functions.get(*index as usize).map(|f| std::ptr::from_ref(f) as u64),
         Name::Import(index) => module.imports.get(*index as usize).map(|e| std::ptr::from_ref(*e) as u64),
+        Name::Fun(index) => module.funs.get(*index as usize).map(|e| std::ptr::from_ref(*e) as u64),
         Name::Atom(index) => term(Arg::Atom(*index)),
         Name::Literal(index) => term(Arg::Lit(*index)),
         Name::Integer(bytes) => term(Arg::BigInt(bytes.clone())),

@@ -268,6 +268,8 @@ impl<'a> Translator<'a> {
             Op::GetTupleElement => self.get_element(args)?,
             Op::SetTupleElement => self.set_element(args)?,
             Op::CallFun | Op::CallFun2 => return self.call_fun(at),
+            Op::MakeFun3 => self.make_fun(args)?,
+            Op::Bif0 => return self.self_pid(args),
             Op::Try | Op::Catch => self.try_(at)?,
             Op::TryEnd => self.try_end(args)?,
             Op::TryCase => return self.try_case(args),

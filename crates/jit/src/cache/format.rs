@@ -129,6 +129,7 @@ fn put_name(to: &mut Vec<u8>, name: &Name) {
             to.extend_from_slice(bytes);
         }
         Name::Leaf(leaf) => numbers(10, &[*leaf as u32]),
+        Name::Fun(index) => numbers(11, &[*index]),
     }
 }
 
@@ -235,6 +236,7 @@ impl<'a> Reader<'a> {
                 Name::Integer(self.take(bytes)?.into())
             }
             10 => Name::Leaf(Leaf::of_number(self.u32()?)?),
+            11 => Name::Fun(self.u32()?),
             _ => return None,
         })
     }

@@ -29,7 +29,7 @@ struct Return {
 }
 
 /// Words of a fun before its free variables.
-const FUN_WORDS: usize = 3;
+pub(super) const FUN_WORDS: usize = 3;
 
 /// Where a fun's entry says how many arguments it takes, one byte.
 const FUN_ARITY: usize = offset_of!(FunEntry, id) + offset_of!(FunId, arity);
@@ -336,7 +336,7 @@ impl<'a> Translator<'a> {
     }
 
     /// Is there room for so many words?
-    fn has_room(&mut self, words: u32) -> Value {
+    pub(super) fn has_room(&mut self, words: u32) -> Value {
         let (sp, top) = (self.b.get(self.sp), self.b.load(block_word(REGISTERS.heap_top)));
         let room = self.b.binary(Binary::Sub, sp, top);
         self.b.compare_with(Condition::AboveOrEqual, room, 8 * u64::from(words + RESERVED as u32))

@@ -1,13 +1,15 @@
 //! Moves, lists, tuples.
 
+use super::calls::FUN_WORDS;
 use super::{Translator, Unfit};
 use crate::builder::{block_word, word_at};
+use crate::name::Name;
 use myriad_beam::{Arg, Op};
 use myriad_interp::decode::At;
 use myriad_interp::tiers::REGISTERS;
 use myriad_native::form::{Binary, Condition, Region, Value};
 use myriad_term::boxed::Header;
-use myriad_term::{Kind, layout};
+use myriad_term::{Kind, Mfa, am, layout};
 
 impl Translator<'_> {
     pub(super) fn move_(&mut self, args: &[Arg]) -> Result<(), Unfit> {
@@ -53,6 +55,34 @@ impl Translator<'_> {
         }
         let tuple = self.b.with(Binary::Or, object, layout::BOXED);
         self.set(to, tuple)
+    }
+
+    /// A fun with its free variables. That there is room nobody has checked (beam.effects/V9).
+    pub(super) fn make_fun(&mut self, args: &[Arg]) -> Result<(), Unfit> {
+        let (index, to, free) = (self.number(args, 0)?, args.get(1).ok_or(Unfit)?, args.get(2).ok_or(Unfit)?.items());
+        let values = free.iter().map(|item| self.source(item)).collect::<Result<Vec<Value>, Unfit>>()?;
+        let room = self.has_room((FUN_WORDS + values.len()) as u32);
+        self.or_visit(room, |t| {
+            let (entry, creator) = (t.named(Name::Fun(index)), t.b.load(block_word(REGISTERS.pid)));
+            let object = t.take((FUN_WORDS + values.len()) as u64);
+            let header = t.b.word(Header::new(Kind::Fun, FUN_WORDS - 1 + values.len()).raw());
+            for (i, value) in [header, entry, creator].into_iter().chain(values).enumerate() {
+                t.b.store(word_at(object, 8 * i as i32, Region::Heap), value);
+            }
+            let fun = t.b.with(Binary::Or, object, layout::BOXED);
+            t.set(to, fun)
+        })
+    }
+
+    /// `self()`; `false`: it is another built-in.
+    pub(super) fn self_pid(&mut self, args: &[Arg]) -> Result<bool, Unfit> {
+        let import = self.module.imports.get(self.number(args, 0)? as usize).ok_or(Unfit)?;
+        if import.mfa != (Mfa { module: am::erlang, function: am::self_, arity: 0 }) {
+            return Ok(false);
+        }
+        let pid = self.b.load(block_word(REGISTERS.pid));
+        self.set(args.get(1).ok_or(Unfit)?, pid)?;
+        Ok(true)
     }
 
     pub(super) fn get_list(&mut self, args: &[Arg]) -> Result<(), Unfit> {
