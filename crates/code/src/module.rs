@@ -98,9 +98,17 @@ pub struct Continuation<R: Runtime> {
     pub line: u32,
     /// Y registers of the frame it returns to.
     pub frame: u32,
+    /// The number of the call in the function's body: of one call there is a record in each tier.
+    pub call: u32,
 }
 
 impl<R: Runtime> Continuation<R> {
+    /// Are both behind the same call?
+    #[inline]
+    pub fn is_of_call(&self, other: &Continuation<R>) -> bool {
+        std::ptr::eq(self.function, other.function) && self.call == other.call
+    }
+
     /// Where a return continues in tier 0.
     #[inline(always)]
     pub fn code(record: *const Continuation<R>) -> CodePtr {

@@ -15,7 +15,7 @@ use myriad_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use myriad_sync::{LazyLock, LockClass, RwLock};
 use myriad_term::memory;
 use myriad_vm::Vm;
-use myriad_vm::code::Function;
+use myriad_vm::code::{Continuation, Function};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -270,20 +270,32 @@ thread_local! {
 
 /// As [`locate`], for the instructions that raise: remembers.
 pub fn locate_often(pc: *const u32) -> Option<Location> {
-    let address = pc as usize;
+    // SAFETY: not released since it was found; code that a process is in is not released (code/K3).
+    remembered(pc as usize).map(|decoded| unsafe { location(&*decoded, pc) })
+}
+
+/// The record that stands right before an instruction that raises, which is where a call returns to then.
+pub fn record_before(pc: *const u32) -> Option<&'static Continuation> {
+    let record = pc.cast::<Continuation>().wrapping_sub(1);
+    // SAFETY: as in `locate_often`.
+    let decoded = remembered(pc as usize).map(|decoded| unsafe { &*decoded })?;
+    let offset = (record as usize).checked_sub(decoded.block.start() as usize)?;
+    // SAFETY: it is a record of that code.
+    decoded.records.binary_search(&(offset as u32)).is_ok().then(|| unsafe { &*record })
+}
+
+/// What was decoded where an address is, of those that are asked for again and again.
+fn remembered(address: usize) -> Option<*const Decoded> {
     // Acquire: pairs with the AcqRel in `release`.
     let releases = RELEASES.load(Ordering::Acquire);
     let slot = (address / 4) % REMEMBERED;
     let (known, at, decoded) = MEMORY.with_borrow(|memory| memory[slot]);
-    let decoded = if known == address && at == releases {
-        decoded
-    } else {
-        let decoded: *const Decoded = find(address)?;
-        MEMORY.with_borrow_mut(|memory| memory[slot] = (address, releases, decoded));
-        decoded
-    };
-    // SAFETY: not released since it was found; code that a process is in is not released (code/K3).
-    Some(unsafe { location(&*decoded, pc) })
+    if known == address && at == releases {
+        return Some(decoded);
+    }
+    let decoded: *const Decoded = find(address)?;
+    MEMORY.with_borrow_mut(|memory| memory[slot] = (address, releases, decoded));
+    Some(decoded)
 }
 
 fn find(address: usize) -> Option<*const Decoded> {

@@ -155,7 +155,7 @@ fn translate_body(
             let label = at.args.first().and_then(Arg::number).unwrap_or(0) as u32;
             emitter.define(label);
             if let Some(head) = module.beam.loop_head(label) {
-                emitter.place(at.line, at.frame);
+                emitter.place_of(at);
                 basic::loop_head(&mut emitter, head, most_heap(body)?);
                 emitter.define_behind(label);
             }
@@ -175,7 +175,7 @@ fn translate_body(
             rest = after;
             continue;
         }
-        emitter.place(at.line, at.frame);
+        emitter.place_of(at);
         if at.adopts {
             emitter.op(Tier0::AdoptMessage, 0);
         }

@@ -172,7 +172,7 @@ impl Engine for Interpreter {
             let mfa = crate::machine::mfa(am::erlang, am::hibernate, 3);
             frames.push(TraceFrame { mfa, line: 0, module: std::ptr::null() });
         }
-        stack::walk(process.heap.stop, process.heap.hend, frame, std::ptr::null(), |continuation| {
+        stack::walk(process.heap.stop, process.heap.hend, frame, None, |continuation| {
             if frames.len() < depth {
                 // SAFETY: `walk` leaves out records without a function; code/K3.
                 let f = unsafe { &*continuation.function };

@@ -10,6 +10,7 @@
 //! The raw trace is a tuple `{Class, Arguments, Info, Trace, Module1, Function1, ArityAndLine1, File1, ...}` of immediates (but for
 //! the first few), cheap to make and safe to keep whatever happens to the code: most traces are never looked at.
 
+use crate::code::record_before;
 use crate::instr::Op;
 use crate::machine::{Machine, high, mfa, target};
 use crate::stack::{frame_of, place, walk};
@@ -168,7 +169,7 @@ fn unwind(m: &mut Machine<'_, '_>, pc: *const u32, frame: usize) -> *const u32 {
     // SAFETY: an instruction, or null.
     let calls = !pc.is_null() && unsafe { matches!(m.op(pc), Op::CallBif | Op::CallBifLast) };
     // A call of a built-in right behind another call is where that one returns to: in OTP's traces one place.
-    let last = if calls { pc.cast::<Continuation>().wrapping_sub(1) } else { std::ptr::null() };
+    let last = if calls { record_before(pc) } else { None };
     let depth = m.ctx.vm.defaults.exception_depth();
     let (stop, base) = (m.heap().stop, m.heap().hend);
     let frames = &mut m.ctx.state.exception.frames;

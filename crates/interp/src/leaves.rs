@@ -54,23 +54,107 @@ impl Leaf {
         Leaf::ALL.get(number as usize).copied()
     }
 
+    /// Is it called rarely where code asks for it? Then it keeps all registers, and what it gives is in
+    /// [`REGISTERS.said`](crate::tiers::REGISTERS).
+    pub fn is_rare(self) -> bool {
+        matches!(self, Leaf::Equal | Leaf::EqualInValue | Leaf::Order | Leaf::IsBinary)
+    }
+
     /// Where its code is.
     pub fn address(self) -> usize {
         match self {
-            Leaf::Equal => equal as *const () as usize,
-            Leaf::EqualInValue => equal_in_value as *const () as usize,
-            Leaf::Order => order as *const () as usize,
+            Leaf::Equal => rare::equal as *const () as usize,
+            Leaf::EqualInValue => rare::equal_in_value as *const () as usize,
+            Leaf::Order => rare::order as *const () as usize,
             Leaf::MapValue => map_value as *const () as usize,
             Leaf::MapSize => map_size as *const () as usize,
             Leaf::ByteSize => byte_size as *const () as usize,
             Leaf::BitSize => bit_size as *const () as usize,
             Leaf::Length => length as *const () as usize,
             Leaf::IsFunctionOf => is_function_of as *const () as usize,
-            Leaf::IsBinary => is_binary as *const () as usize,
+            Leaf::IsBinary => rare::is_binary as *const () as usize,
             Leaf::TakeUtf8 => take_utf8 as *const () as usize,
         }
     }
 }
+
+/// Ways to functions that keep all registers: those that code has doubles or words in. r15 holds the register block.
+#[cfg(target_arch = "x86_64")]
+mod rare {
+    use crate::tiers::REGISTERS;
+
+    macro_rules! ways {
+        ($($name:ident)*) => { $(
+            #[unsafe(naked)]
+            pub(super) unsafe extern "sysv64" fn $name() {
+                std::arch::naked_asm!(
+                    "push rax
+                    push rcx
+                    push rdx
+                    push rsi
+                    push rdi
+                    push r8
+                    push r9
+                    push r10
+                    push r11
+                    sub rsp, 256
+                    movups [rsp], xmm0
+                    movups [rsp + 16], xmm1
+                    movups [rsp + 32], xmm2
+                    movups [rsp + 48], xmm3
+                    movups [rsp + 64], xmm4
+                    movups [rsp + 80], xmm5
+                    movups [rsp + 96], xmm6
+                    movups [rsp + 112], xmm7
+                    movups [rsp + 128], xmm8
+                    movups [rsp + 144], xmm9
+                    movups [rsp + 160], xmm10
+                    movups [rsp + 176], xmm11
+                    movups [rsp + 192], xmm12
+                    movups [rsp + 208], xmm13
+                    movups [rsp + 224], xmm14
+                    movups [rsp + 240], xmm15
+                    call {function}
+                    mov [r15 + {said}], rax
+                    movups xmm0, [rsp]
+                    movups xmm1, [rsp + 16]
+                    movups xmm2, [rsp + 32]
+                    movups xmm3, [rsp + 48]
+                    movups xmm4, [rsp + 64]
+                    movups xmm5, [rsp + 80]
+                    movups xmm6, [rsp + 96]
+                    movups xmm7, [rsp + 112]
+                    movups xmm8, [rsp + 128]
+                    movups xmm9, [rsp + 144]
+                    movups xmm10, [rsp + 160]
+                    movups xmm11, [rsp + 176]
+                    movups xmm12, [rsp + 192]
+                    movups xmm13, [rsp + 208]
+                    movups xmm14, [rsp + 224]
+                    movups xmm15, [rsp + 240]
+                    add rsp, 256
+                    pop r11
+                    pop r10
+                    pop r9
+                    pop r8
+                    pop rdi
+                    pop rsi
+                    pop rdx
+                    pop rcx
+                    pop rax
+                    ret",
+                    function = sym super::$name,
+                    said = const REGISTERS.said,
+                )
+            }
+        )* };
+    }
+    ways! { equal equal_in_value order is_binary }
+}
+
+/// Elsewhere no code calls them.
+#[cfg(not(target_arch = "x86_64"))]
+use self as rare;
 
 /// The term of a word that machine code has in a register.
 fn term(word: u64) -> Term {

@@ -13,14 +13,15 @@ pub fn walk(
     stop: *const u64,
     base: *const u64,
     frame: usize,
-    mut last: *const Continuation,
+    mut last: Option<&'static Continuation>,
     mut f: impl FnMut(&'static Continuation) -> bool,
 ) {
     let frame = words_below_return(stop, base, frame);
     // SAFETY: the process stands still; the decoder has tracked the frame.
     for at in unsafe { StackWalk::new(stop, base, frame) } {
         let continuation = at.continuation;
-        if continuation.function.is_null() || std::mem::replace(&mut last, continuation) == continuation {
+        let repeats = |last: &Continuation| last.is_of_call(continuation);
+        if continuation.function.is_null() || last.replace(continuation).is_some_and(repeats) {
             continue;
         }
         if !f(continuation) {

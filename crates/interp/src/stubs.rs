@@ -54,7 +54,10 @@ impl ReturnPoint {
     /// Returns to `op`, which has `frame` words.
     pub const fn to(op: Op, frame: u32) -> ReturnPoint {
         let native = AtomicPtr::new(tiers::RETURN.0.cast_mut());
-        ReturnPoint { record: Continuation { native, function: std::ptr::null(), line: 0, frame }, code: stub(op) }
+        ReturnPoint {
+            record: Continuation { native, function: std::ptr::null(), line: 0, frame, call: 0 },
+            code: stub(op),
+        }
     }
 
     /// Its record, as it stands on the stack.

@@ -40,6 +40,8 @@ pub struct Registers {
     pub heap_top: usize,
     /// The process's pid.
     pub pid: usize,
+    /// What a rare leaf has given.
+    pub said: usize,
     /// See [`Ways::visit`].
     pub visit: usize,
     /// See [`Ways::descend`].
@@ -63,6 +65,7 @@ pub const REGISTERS: Registers = {
         callee: offset_of!(M, callee),
         heap_top: offset_of!(M, htop),
         pid: offset_of!(M, pid),
+        said: offset_of!(M, said),
         visit: ways + offset_of!(Ways, visit),
         descend: ways + offset_of!(Ways, descend),
         way_down: offset_of!(M, way_down),

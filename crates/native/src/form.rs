@@ -228,6 +228,8 @@ pub enum Op {
     /// Calls a function at an address by the processor's convention for C, with at most six words; gives its word, if one is wanted. It touches no
     /// frame of Erlang's stack, takes no room, never stops. Values live on.
     Leaf(Option<Value>, Value, Vec<Value>),
+    /// The same, of a function that keeps all registers and gives no word: where it is rare, what is not gives up no register for it.
+    RareLeaf(Value, Vec<Value>),
 }
 
 /// Where a block goes on.

@@ -11,6 +11,7 @@
 //! | `End::Return` goes to the record's first word | the same | rax, one word above the record's address | X0 rdx | rcx the address of the record |
 //! | point: where a call, a visit or whoever handles an exception goes on | the same | rax | X0 rdx | |
 //! | `Op::Leaf` | a call by the convention for C, rsp 0 mod 16 at the call instruction | | | |
+//! | `Op::RareLeaf` | the same, of a function that keeps all registers, those for floats as far as doubles need them | | | |
 //!
 //! r15 is the register block everywhere; no code writes it. No other register keeps its value over a border, and rbp is not touched: it is what the
 //! trampoline left in it. All ways out are indirect jumps through a register or a record; nothing is pushed, so whoever wants

@@ -45,8 +45,9 @@ pub struct Way {
 /// All ways to run. In each, calls are also begun with few reductions left and with little room on the heap (`gen_run:call/4`);
 /// `MYRIAD_EMULATOR` names an emulator that collects without need.
 const WAYS: &[Way] = &[
-    Way { name: "tier 0", flags: &[] },
-    Way { name: "drawn slices", flags: &["+JMyields", "1"] },
+    Way { name: "tier 0", flags: &["+Jnative", "false"] },
+    Way { name: "drawn slices", flags: &["+Jnative", "false", "+JMyields", "1"] },
+    Way { name: "both tiers", flags: &["+Jthreshold", "2", "+Jcache", "false"] },
     Way { name: "machine code", flags: otp::NATIVE },
 ];
 

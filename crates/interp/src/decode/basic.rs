@@ -28,7 +28,7 @@ pub(crate) fn translate(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit
                 && next.op == Generic::Call
             {
                 let function = e.local(Args(next.args).label(1))?;
-                e.place(next.line, next.frame);
+                e.place_of(next);
                 e.op(if mixed { Op::SwapXYCall } else { Op::SwapCall }, a);
                 e.pair(b, 0);
                 e.continuation(3);
@@ -101,7 +101,7 @@ pub(crate) fn translate(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit
                 && next.op == Generic::Call
             {
                 let function = e.local(Args(next.args).label(1))?;
-                e.place(next.line, next.frame);
+                e.place_of(next);
                 e.op(Op::TrimCall, bytes);
                 e.continuation(3);
                 e.wide(std::ptr::from_ref(function) as u64);

@@ -86,7 +86,7 @@ impl Companion {
     pub fn visit(&mut self, rest: &[At<'_>], point: Option<u32>) -> Result<Visit, Unfit> {
         let Some(first) = rest.first() else { return Err(Unfit) };
         self.go_back();
-        self.emitter.place(first.line, first.frame);
+        self.emitter.place_of(first);
         let (at, before) = (self.emitter.words(), self.emitter.records());
         basic::translate(&mut self.emitter, rest)?;
         let record = (self.emitter.records() > before).then(|| self.emitter.last_record());
@@ -111,7 +111,7 @@ impl Companion {
     /// The message that is looked at becomes the process's; then machine code goes on at a point.
     pub fn adopt(&mut self, at: &At<'_>, point: u32) -> Visit {
         self.go_back();
-        self.emitter.place(at.line, at.frame);
+        self.emitter.place_of(at);
         let visit = Visit { at: self.emitter.words(), record: None };
         self.emitter.op(Op::AdoptMessage, 0);
         self.behind = Some(point);
@@ -125,7 +125,7 @@ impl Companion {
     pub fn label(&mut self, at: &At<'_>, point: u32) -> Result<(), Unfit> {
         let label = at.label().ok_or(Unfit)?;
         self.go_back();
-        self.emitter.place(at.line, at.frame);
+        self.emitter.place_of(at);
         self.emitter.define(label);
         self.way(Op::ResumeNative, Some(point));
         Ok(())

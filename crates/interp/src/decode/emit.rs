@@ -1,5 +1,6 @@
 //! The code of one function while it is being made.
 
+use super::operands::At;
 use crate::code::{Block, Decoded, Place};
 use crate::instr::Op;
 use crate::tiers;
@@ -24,6 +25,7 @@ struct Return {
     at: usize,
     line: u32,
     frame: u32,
+    call: u32,
 }
 
 /// A continuation record that has been announced ([`Emitter::announce`]).
@@ -66,6 +68,8 @@ pub(crate) struct Emitter {
     places: Vec<Place>,
     pub(crate) line: u32,
     pub(crate) frame: u32,
+    /// The number of the instruction at hand in the function's body.
+    pub(crate) index: u32,
     uses_scratch: bool,
     uses_last_x: bool,
 }
@@ -92,12 +96,19 @@ impl Emitter {
             places: Vec::new(),
             line: 0,
             frame: 0,
+            index: 0,
             uses_scratch: false,
             uses_last_x: false,
         }
     }
 
     // ---- places
+
+    /// What follows is this instruction.
+    pub(crate) fn place_of(&mut self, at: &At<'_>) {
+        self.place(at.line, at.frame);
+        self.index = at.index as u32;
+    }
 
     /// What follows is on this line and has this frame.
     pub(crate) fn place(&mut self, line: u32, frame: u32) {
@@ -176,14 +187,14 @@ impl Emitter {
     /// The continuation of a call that has `more` words more (this one included): its record stands behind them, before the
     /// code that is returned to.
     pub(crate) fn continuation(&mut self, more: usize) {
-        let point = self.announce(self.line, self.frame);
+        let point = self.announce(self.line, self.frame, self.index);
         self.pending = Some((self.code.len() + more, point));
         self.lead_to(point);
     }
 
     /// A continuation record of this place, which comes to stand at [`Emitter::return_here`].
-    pub(crate) fn announce(&mut self, line: u32, frame: u32) -> Point {
-        self.returns.push(Return { at: 0, line, frame });
+    pub(crate) fn announce(&mut self, line: u32, frame: u32, call: u32) -> Point {
+        self.returns.push(Return { at: 0, line, frame, call });
         Point(self.returns.len() - 1)
     }
 
@@ -224,7 +235,7 @@ impl Emitter {
 
     /// The same record, which no operand leads to.
     pub(crate) fn handler_of(&mut self, label: u32, slot: u32) -> Point {
-        let point = self.announce(self.line, slot);
+        let point = self.announce(self.line, slot, self.index);
         self.handlers.push((point, label));
         point
     }
@@ -390,6 +401,7 @@ impl Emitter {
                     function: self.function,
                     line: record.line,
                     frame: record.frame,
+                    call: record.call,
                 });
             }
         }

@@ -52,7 +52,7 @@ pub(super) fn moves(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit> {
             && matches!(next.op, Generic::Call | Generic::CallOnly)
         {
             let function = e.local(Args(next.args).label(1))?;
-            e.place(next.line, next.frame);
+            e.place_of(next);
             e.op(if next.op == Generic::Call { Op::MoveKCall } else { Op::MoveKCallOnly }, to);
             e.word(short as u32);
             if next.op == Generic::Call {
@@ -166,7 +166,7 @@ fn move_and_leave(e: &mut Emitter, rest: &[At<'_>]) -> Result<Option<usize>, Unf
         match next.op {
             Generic::Call => {
                 let function = e.local(next_args.label(1))?;
-                e.place(next.line, next.frame);
+                e.place_of(next);
                 e.op(Op::MoveCall, from);
                 e.continuation(3);
                 e.wide(std::ptr::from_ref(function) as u64);
@@ -246,7 +246,7 @@ pub(super) fn allocate(e: &mut Emitter, rest: &[At<'_>], slots: u32, words: u32,
             e.word(frame_bytes(slots));
             e.pair(from, to);
             // The instruction itself, which may stop to make room, has no frame yet.
-            (e.line, e.frame) = (call.line, call.frame);
+            (e.line, e.frame, e.index) = (call.line, call.frame, call.index as u32);
             e.continuation(3);
             e.wide(std::ptr::from_ref(function) as u64);
             return Ok(rest.len() - after.len() + 2);

@@ -51,7 +51,7 @@ pub(super) fn translate(
     e.wide(std::ptr::from_ref(function) as u64);
     e.label(OWN_CODE);
     e.place(fun_call.line, slots);
-    let returned = e.announce(fun_call.line, slots);
+    let returned = e.announce(fun_call.line, slots, fun_call.index as u32);
     let step = |e: &mut Emitter, op: Op| {
         e.op(op, shape.fun_arity().into());
         e.lead_to(returned);
@@ -70,7 +70,7 @@ pub(super) fn translate(
             step(e, Op::EachStep);
             e.return_here(returned);
             step(e, Op::MapStep);
-            let joined = e.announce(call.line, 1);
+            let joined = e.announce(call.line, 1, call.index as u32);
             e.lead_to(joined);
             e.return_here(joined);
             e.place(call.line, 1);
@@ -82,7 +82,7 @@ pub(super) fn translate(
         Loop::FoldPairs => {
             let next = Mfa { module: function.mfa.module, function: am::next, arity: 1 };
             let next = e.module.functions.iter().find(|f| f.mfa == next).ok_or(Unfit)?;
-            let stepped = e.announce(call.line, slots);
+            let stepped = e.announce(call.line, slots, call.index as u32);
             let step = |e: &mut Emitter| {
                 step(e, Op::FoldPairsStep);
                 e.lead_to(stepped);

@@ -26,7 +26,7 @@ pub const ROOM: usize = 16;
 /// Who is returned to, of a stack whose top is a return point.
 pub fn caller(stop: *const u64, base: *const u64) -> Option<Caller> {
     let mut found = None;
-    walk(stop, base, 0, std::ptr::null(), |continuation| {
+    walk(stop, base, 0, None, |continuation| {
         // SAFETY: `walk` leaves out records without a function; code/K3.
         let function = unsafe { &*continuation.function };
         found = Some(Caller { mfa: function.mfa, place: place_of(function, continuation.line) });

@@ -7,7 +7,9 @@ use myriad_beam::{Arg, Op, Reg};
 use myriad_heap::RESERVED;
 use myriad_interp::decode::{At, is_ordinary_call};
 use myriad_interp::tiers::REGISTERS;
-use myriad_native::form::{ARGUMENTS, Base, Binary, BlockId, Condition, End, Place, Point, Region, Type, Value, Variable, Width};
+use myriad_native::form::{
+    ARGUMENTS, Base, Binary, BlockId, Condition, End, Place, Point, Region, Type, Value, Variable, Width,
+};
 use myriad_term::boxed::Header;
 use myriad_term::{Export, FunEntry, FunId, Kind, Term, layout};
 use myriad_vm::code::Function;

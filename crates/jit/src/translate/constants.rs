@@ -1,9 +1,11 @@
 //! Words that are known when the code is linked: numbers of this build, and names of all that differs from run to run.
 
 use super::{Translator, Unfit};
+use crate::builder::block_word;
 use crate::name::{Constant, Name, name_of};
 use myriad_beam::Arg;
 use myriad_interp::leaves::Leaf;
+use myriad_interp::tiers::REGISTERS;
 use myriad_native::form::{Condition, Op as FormOp, Symbol, Value};
 
 impl Translator<'_> {
@@ -55,6 +57,10 @@ impl Translator<'_> {
     /// What a leaf gives.
     pub(crate) fn leaf(&mut self, leaf: Leaf, arguments: &[Value]) -> Value {
         let target = self.named(Name::Leaf(leaf));
+        if leaf.is_rare() {
+            self.b.op(FormOp::RareLeaf(target, arguments.to_vec()));
+            return self.b.load(block_word(REGISTERS.said));
+        }
         self.b.gives(|value| FormOp::Leaf(Some(value), target, arguments.to_vec()))
     }
 }

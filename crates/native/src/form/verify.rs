@@ -277,14 +277,19 @@ impl User<'_, '_> {
                 self.words(&[*a])
             }
             Op::Leaf(to, target, arguments) => {
-                if arguments.len() > LEAF_ARGUMENTS {
-                    return Err("too many arguments".to_owned());
-                }
                 to.iter().try_for_each(|to| gives(to, Type::Word))?;
-                self.words(&[*target])?;
-                self.words(arguments)
+                self.leaf(*target, arguments)
             }
+            Op::RareLeaf(target, arguments) => self.leaf(*target, arguments),
         }
+    }
+
+    fn leaf(&self, target: Value, arguments: &[Value]) -> Checked {
+        if arguments.len() > LEAF_ARGUMENTS {
+            return Err("too many arguments".to_owned());
+        }
+        self.words(&[target])?;
+        self.words(arguments)
     }
 
     fn check_end(&self, end: &End) -> Checked {
@@ -312,7 +317,7 @@ impl Op {
     /// The value that it gives.
     pub fn gives(&self) -> Option<Value> {
         match self {
-            Self::Source(_) | Self::Set(..) | Self::Store(..) => None,
+            Self::Source(_) | Self::Set(..) | Self::Store(..) | Self::RareLeaf(..) => None,
             Self::Leaf(to, ..) => *to,
             Self::Word(to, _)
             | Self::Float(to, _)

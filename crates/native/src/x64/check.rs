@@ -54,8 +54,8 @@ fn check_one(
             if instruction.memory_base() == Register::RCX
                 && instruction.memory_index() == Register::None
                 && instruction.memory_displacement64() == 0 => {}
-        (FlowControl::IndirectCall, Some(Kind::Leaf(_) | Kind::Door)) if instruction.op0_kind() == OpKind::Register => {
-        }
+        (FlowControl::IndirectCall, Some(Kind::Leaf(_) | Kind::RareLeaf(_) | Kind::Door))
+            if instruction.op0_kind() == OpKind::Register => {}
         (FlowControl::Exception, _) if instruction.mnemonic() == Mnemonic::Ud2 => {}
         (FlowControl::Next | FlowControl::UnconditionalBranch | FlowControl::ConditionalBranch, _) => {}
         _ => return Err(format!("{:?} with mark {kind:?} (native/B3)", instruction.mnemonic())),

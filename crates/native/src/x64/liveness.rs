@@ -116,10 +116,14 @@ pub fn effect(
     let kind = mark.map(|mark| mark.kind);
     match (instruction.flow_control(), kind) {
         (FlowControl::IndirectCall, kind) => {
-            let words = if let Some(Kind::Leaf(words)) = kind { words } else { 0 };
+            let words = if let Some(Kind::Leaf(words) | Kind::RareLeaf(words)) = kind { words } else { 0 };
             effect.reads = with(spilled, &ARGUMENT_REGISTERS[..words]);
             effect.reads.insert_word(instruction.op0_register());
             effect.writes = Set::empty(spilled);
+            if matches!(kind, Some(Kind::RareLeaf(_))) {
+                effect.writes.insert(FLAGS);
+                return Ok(effect);
+            }
             CLOBBERED.iter().for_each(|register| effect.writes.insert_word(*register));
             (VECTORS..=FLAGS).for_each(|bit| effect.writes.insert(bit));
             return Ok(effect);

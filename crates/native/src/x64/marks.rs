@@ -11,6 +11,8 @@ pub enum Kind {
     Return,
     /// It calls a function by the convention for C, with so many words.
     Leaf(usize),
+    /// The same, of one that keeps all registers.
+    RareLeaf(usize),
     /// The call that is never made.
     Door,
     /// Arithmetic whose overflow is branched on.

@@ -48,7 +48,7 @@ struct Translator<'f, 'b> {
     preheaders: Vec<Option<ir::Block>>,
     regions: [AliasRegion; 4],
     tails: [Option<SigRef>; ARGUMENTS + 2],
-    leaves: [Option<SigRef>; 7],
+    leaves: [[Option<SigRef>; 7]; 2],
     marks: Vec<Mark>,
     source: Option<u32>,
     /// The register block, in the block that is translated.
@@ -92,7 +92,7 @@ pub fn translate(
         preheaders: vec![None; form.blocks.len()],
         regions,
         tails: [None; ARGUMENTS + 2],
-        leaves: [None; 7],
+        leaves: [[None; 7]; 2],
         marks: Vec::new(),
         source: None,
         register_block: None,
@@ -373,9 +373,16 @@ impl Translator<'_, '_> {
             Op::FloatBinary(..) | Op::FloatNegate(..) | Op::FloatBits(..) | Op::BitsFloat(..) | Op::ToFloat(..) => {
                 self.float(op)
             }
+            Op::RareLeaf(target, arguments) => {
+                let (target, arguments) = (self.get(*target), self.get_all(arguments));
+                let signature = self.leaf_signature(arguments.len(), true);
+                self.marked(Kind::RareLeaf(arguments.len()), |this| {
+                    this.builder.ins().call_indirect(signature, target, &arguments)
+                });
+            }
             Op::Leaf(to, target, arguments) => {
                 let (target, arguments) = (self.get(*target), self.get_all(arguments));
-                let signature = self.leaf_signature(arguments.len());
+                let signature = self.leaf_signature(arguments.len(), false);
                 let call = self.marked(Kind::Leaf(arguments.len()), |this| {
                     this.builder.ins().call_indirect(signature, target, &arguments)
                 });
@@ -467,14 +474,16 @@ impl Translator<'_, '_> {
         self.set(to, value);
     }
 
-    fn leaf_signature(&mut self, words: usize) -> SigRef {
-        if let Some(known) = self.leaves[words] {
+    fn leaf_signature(&mut self, words: usize, is_rare: bool) -> SigRef {
+        if let Some(known) = self.leaves[usize::from(is_rare)][words] {
             return known;
         }
-        let mut signature = Signature::new(CallConv::SystemV);
+        let mut signature = Signature::new(if is_rare { CallConv::PreserveAll } else { CallConv::SystemV });
         signature.params = vec![AbiParam::new(WORD); words];
-        signature.returns = vec![AbiParam::new(WORD)];
-        *self.leaves[words].insert(self.builder.import_signature(signature))
+        if !is_rare {
+            signature.returns = vec![AbiParam::new(WORD)];
+        }
+        *self.leaves[usize::from(is_rare)][words].insert(self.builder.import_signature(signature))
     }
 
     fn end(&mut self, node: Node, end: &End) {

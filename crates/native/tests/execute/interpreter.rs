@@ -179,7 +179,7 @@ impl Run<'_> {
 
     fn op(&mut self, op: &Op) {
         let (to, word) = match op {
-            Op::Source(_) => return,
+            Op::Source(_) | Op::RareLeaf(..) => return,
             Op::Set(variable, from) => {
                 self.variables[variable.0 as usize] = self.get(*from);
                 return;

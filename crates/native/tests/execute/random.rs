@@ -325,6 +325,11 @@ impl<'r> Generator<'r> {
         let words: Vec<Value> = (0..self.random.below(7)).map(|_| self.a_word()).collect();
         // What is not given the function reads as rubbish, so all six are.
         let words = if words.len() < 6 { [words, vec![self.builder.word(5); 6]].concat()[..6].to_vec() } else { words };
+        if self.random.below(2) == 0 {
+            let target = self.builder.name(Name::RareLeaf);
+            self.builder.op(Op::RareLeaf(target, words));
+            return;
+        }
         let target = self.builder.name(Name::Leaf);
         let to = (self.random.below(4) > 0).then(|| self.builder.value(Type::Word));
         self.builder.op(Op::Leaf(to, target, words));

@@ -36,6 +36,8 @@ pub enum Name {
     Visit,
     /// A function by the convention for C.
     Leaf,
+    /// The same, which keeps all registers.
+    RareLeaf,
 }
 
 impl Name {
@@ -45,6 +47,7 @@ impl Name {
             Self::Heap => 0,
             Self::Visit => 1,
             Self::Leaf => 2,
+            Self::RareLeaf => 3,
             Self::Entry(number) => 16 + number,
             Self::Record(Point(number)) => 256 + number,
         })
@@ -55,6 +58,7 @@ impl Name {
             0 => Self::Heap,
             1 => Self::Visit,
             2 => Self::Leaf,
+            3 => Self::RareLeaf,
             number @ 16..256 => Self::Entry(number - 16),
             number => Self::Record(Point(number - 256)),
         }
@@ -69,6 +73,28 @@ pub fn visited(word: u64) -> u64 {
 /// The function by the convention for C.
 pub extern "C" fn leaf(a: u64, b: u64, c: u64, d: u64, e: u64, f: u64) -> u64 {
     [b, c, d, e, f].iter().fold(a.rotate_left(7), |sum, word| sum.wrapping_mul(31) ^ word)
+}
+
+/// The same, which keeps all registers.
+#[unsafe(naked)]
+unsafe extern "C" fn rare_leaf() {
+    std::arch::naked_asm!(
+        "push rax", "push rcx", "push rdx", "push rsi", "push rdi", "push r8", "push r9", "push r10", "push r11",
+        "sub rsp, 256",
+        "movups [rsp], xmm0", "movups [rsp + 16], xmm1", "movups [rsp + 32], xmm2", "movups [rsp + 48], xmm3",
+        "movups [rsp + 64], xmm4", "movups [rsp + 80], xmm5", "movups [rsp + 96], xmm6", "movups [rsp + 112], xmm7",
+        "movups [rsp + 128], xmm8", "movups [rsp + 144], xmm9", "movups [rsp + 160], xmm10", "movups [rsp + 176], xmm11",
+        "movups [rsp + 192], xmm12", "movups [rsp + 208], xmm13", "movups [rsp + 224], xmm14", "movups [rsp + 240], xmm15",
+        "call {leaf}",
+        "movups xmm0, [rsp]", "movups xmm1, [rsp + 16]", "movups xmm2, [rsp + 32]", "movups xmm3, [rsp + 48]",
+        "movups xmm4, [rsp + 64]", "movups xmm5, [rsp + 80]", "movups xmm6, [rsp + 96]", "movups xmm7, [rsp + 112]",
+        "movups xmm8, [rsp + 128]", "movups xmm9, [rsp + 144]", "movups xmm10, [rsp + 160]", "movups xmm11, [rsp + 176]",
+        "movups xmm12, [rsp + 192]", "movups xmm13, [rsp + 208]", "movups xmm14, [rsp + 224]", "movups xmm15, [rsp + 240]",
+        "add rsp, 256",
+        "pop r11", "pop r10", "pop r9", "pop r8", "pop rdi", "pop rsi", "pop rdx", "pop rcx", "pop rax",
+        "ret",
+        leaf = sym leaf,
+    )
 }
 
 /// Everything that code sees.
@@ -151,6 +177,7 @@ impl World {
             Name::Heap => self.heap.as_ptr() as u64,
             Name::Visit => visit as *const () as u64,
             Name::Leaf => leaf as *const () as u64,
+            Name::RareLeaf => rare_leaf as *const () as u64,
             Name::Entry(number) => entries[number as usize],
             Name::Record(point) => self.record(point),
         }
