@@ -1,5 +1,5 @@
 # What only tells when, where or in which process something happened is made equal, before what two VMs print is compared.
-s/ \[jit:ns\]//
+s/ \[jit\(:ns\)\{0,1\}\]//
 s/\x1b\[[0-9;]*[mGK]//g
 s/\r$//
 s/[0-9][0-9.]* \{0,1\}\(ms\|s\|seconds\|m\)\>/TIME/g
