@@ -65,7 +65,9 @@ impl Jit {
         // `perf` takes names from a map only for memory that is no file's.
         let is_single = config.native_single || config.native_files.perf_map;
         let mode = if is_single { Mode::Single } else { Mode::Double };
-        let space = Arc::new(CodeSpace::new(SPACE, mode).map_err(Why::Memory)?);
+        // Where such a file is not allowed one mapping does.
+        let space = CodeSpace::new(SPACE, mode).or_else(|_| CodeSpace::new(SPACE, Mode::Single));
+        let space = Arc::new(space.map_err(Why::Memory)?);
         let views = Arc::new(Views::new(config));
         let threshold = config.native_threshold;
         let threads = if REPEATS || threshold == 1 { 0 } else { config.native_threads };

@@ -23,6 +23,7 @@ use myriad_sync::{LockClass, Mutex};
 use allocator::Allocator;
 pub use allocator::GRANULE;
 use system::Mapping;
+pub use system::largest_file;
 
 /// Innermost but for what the system does.
 static CODE_MEMORY: LockClass = LockClass::new("code_memory", 740);

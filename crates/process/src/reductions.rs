@@ -3,7 +3,7 @@
 //! RD1. While the engine runs, it counts down a number of its own, which is what is left of the slice less `negative_by`: so it
 //!      comes by where a slice would end now and then, or at every call. [`Reductions::left`] is true only outside it.
 
-/// So often, in reductions, or a little more, a process that runs looks whether someone waits for its answer ([`crate::Process::is_asked`]). A simulator
+/// After so many reductions at most a process that runs looks whether someone waits for its answer ([`crate::Process::is_asked`]). A simulator
 /// has it look as often as its pieces of a slice want.
 pub const LOOK: i32 = 500;
 /// More reductions than any slice has.

@@ -4,6 +4,7 @@
 //! when a file was last used: a reader renews one that is old.
 
 use super::format::MOST_BYTES;
+use myriad_native::memory::largest_file;
 use myriad_sync::atomic::{AtomicU32, Ordering};
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
@@ -94,6 +95,9 @@ impl Directory {
     /// # Errors
     /// The system's; then all is as before.
     pub(super) fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        if bytes.len() as u64 > largest_file() {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         // Relaxed: it only has to differ.
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);

@@ -38,11 +38,22 @@ fn unmap(at: usize, bytes: usize) {
     unsafe { libc::munmap(at as *mut libc::c_void, bytes) };
 }
 
+/// The most bytes that a file may have (`ulimit -f`). A longer one is refused by a signal that ends the program.
+pub fn largest_file() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: it is written to; if it is not, no file may be written.
+    unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) };
+    limit.rlim_cur
+}
+
 /// A file without a name, closed when dropped.
 struct File(libc::c_int);
 
 impl File {
     fn new(bytes: usize) -> Result<Self, NoMemory> {
+        if bytes as u64 > largest_file() {
+            return Err(NoMemory::System(libc::EFBIG));
+        }
         let name = c"code".as_ptr();
         let close = libc::MFD_CLOEXEC;
         // SAFETY: a name that ends with a zero. Systems before 6.3 do not know that a file may be asked to be executable.
