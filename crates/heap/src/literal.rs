@@ -13,7 +13,7 @@
 use crate::account::Class;
 use crate::block::{self, out_of_memory};
 use myriad_sync::atomic::{AtomicUsize, Ordering};
-use myriad_sync::{LockClass, Mutex};
+use myriad_sync::{LockClass, Mutex, memory};
 use myriad_term::{Alloc, OffHeap};
 use std::ptr::NonNull;
 
@@ -105,7 +105,7 @@ impl Range {
     fn reserve(&mut self) {
         debug_assert!(self.usable == 0 && self.free.is_empty(), "the range of literals is reserved twice");
         // Of a limited address space an eighth: the rest is for heaps and stacks of threads.
-        let first = (system::address_space() / 8).clamp(LEAST, MOST) / PAGE * PAGE;
+        let first = (memory::address_space() / 8).clamp(LEAST, MOST) / PAGE * PAGE;
         let lens =
             std::iter::successors(Some(first), |len| Some(len / 2 / PAGE * PAGE)).take_while(|len| *len >= LEAST);
         for len in lens {
@@ -325,15 +325,6 @@ impl LiteralRanges {
 mod system {
     //! Address space from the operating system.
 
-    /// How much a process may have (`ulimit -v`).
-    pub(super) fn address_space() -> usize {
-        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        // SAFETY: `limit` is what the call writes.
-        let known = unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) } == 0;
-        // No limit is the largest number.
-        if known { usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX) } else { usize::MAX }
-    }
-
     /// Reserves `len` bytes of address space.
     pub(super) fn reserve(len: usize) -> Option<usize> {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
@@ -364,10 +355,6 @@ mod system {
 
     /// The block. Its address alone, as a number, would be a leak to the interpreter.
     static RESERVED: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
-
-    pub(super) fn address_space() -> usize {
-        usize::MAX
-    }
 
     pub(super) fn reserve(len: usize) -> Option<usize> {
         let layout = std::alloc::Layout::from_size_align(len, super::PAGE).ok()?;

@@ -14,15 +14,17 @@ use crate::workers::{Job, Workers};
 use myriad_interp::tiers::{Compiler, Heat};
 use myriad_native::code::Refused;
 use myriad_native::link::CodeSpace;
-use myriad_native::memory::{Mode, Usage};
-use myriad_sync::Arc;
-use myriad_sync::REPEATS;
+use myriad_native::memory::{Mode, NoMemory, Usage};
+use myriad_sync::{Arc, REPEATS, memory};
 use myriad_vm::Vm;
 use myriad_vm::code::Function;
 use myriad_vm::config::Config;
 
-/// Address space for code, bytes.
-const SPACE: usize = 1 << 30;
+/// Address space for code, bytes, and below which it is not worth trying: where address space is scarce, there is less.
+const MOST: usize = 1 << 30;
+const LEAST: usize = 16 << 20;
+/// What share of a limited address space it takes at most, in each of its mappings, of which there are one or two.
+const SHARE: usize = 32;
 
 /// The compiler of a VM.
 pub struct Jit {
@@ -65,8 +67,12 @@ impl Jit {
         // `perf` takes names from a map only for memory that is no file's.
         let is_single = config.native_single || config.native_files.perf_map;
         let mode = if is_single { Mode::Single } else { Mode::Double };
+        let bytes = (memory::address_space() / SHARE).min(MOST);
+        if bytes < LEAST {
+            return Err(Why::Memory(NoMemory::Full));
+        }
         // Where such a file is not allowed one mapping does.
-        let space = CodeSpace::new(SPACE, mode).or_else(|_| CodeSpace::new(SPACE, Mode::Single));
+        let space = CodeSpace::new(bytes, mode).or_else(|_| CodeSpace::new(bytes, Mode::Single));
         let space = Arc::new(space.map_err(Why::Memory)?);
         let views = Arc::new(Views::new(config));
         let threshold = config.native_threshold;

@@ -2,15 +2,16 @@
 //!
 //! Where there is no limit, address space costs nothing: the allocator begins with an arena of a gigabyte ([`arena`]), and the C
 //! library (whose allocator serves `zlib` and PCRE2) keeps 64 MB for each thread. Under one, an arena is a sixteenth of it, and the C
-//! library's threads share theirs. Literals see to themselves (`myriad_heap::literal`).
+//! library's threads share theirs. Literals (`myriad_heap::literal`) and machine code (`myriad_jit`) see to themselves.
 
 use crate::arena;
+use myriad_sync::memory;
 
 /// What share of the address space an arena of the allocator takes at most.
-const ARENA_SHARE: u64 = 16;
+const ARENA_SHARE: usize = 16;
 /// `mi_option_arena_reserve`, in KiB, and what it is by itself.
 const ARENA_RESERVE: libc::c_int = 23;
-const ARENA_KIB: u64 = 1 << 20;
+const ARENA_KIB: usize = 1 << 20;
 
 unsafe extern "C" {
     fn mi_option_set(option: libc::c_int, value: libc::c_long);
@@ -22,18 +23,16 @@ unsafe extern "C" {
 static BEFORE_MAIN: extern "C" fn() = fit;
 
 extern "C" fn fit() {
-    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: 0 };
-    // SAFETY: `limit` is what the call writes.
-    unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) };
-    if limit.rlim_cur == libc::RLIM_INFINITY {
-        arena::make(ARENA_KIB as usize * 1024);
+    let limit = memory::address_space();
+    if limit == usize::MAX {
+        arena::make(ARENA_KIB * 1024);
         return;
     }
-    let arena_kib = (limit.rlim_cur / 1024 / ARENA_SHARE).min(ARENA_KIB);
+    let arena_kib = (limit / 1024 / ARENA_SHARE).min(ARENA_KIB);
     // SAFETY: both set numbers of allocators, before there is a second thread.
     unsafe {
         mi_option_set(ARENA_RESERVE, arena_kib as libc::c_long);
         libc::mallopt(libc::M_ARENA_MAX, 1);
     }
-    arena::make(arena_kib as usize * 1024);
+    arena::make(arena_kib * 1024);
 }

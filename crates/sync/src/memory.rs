@@ -18,6 +18,20 @@ pub fn available() -> usize {
     look(&|path| files.text(path))
 }
 
+/// How many bytes of address space a process may have (`ulimit -v`); `usize::MAX` if nothing limits it.
+///
+/// What is reserved ahead must leave room for heaps and for the stacks of threads: under a limit, each such reservation is a share of it.
+pub fn address_space() -> usize {
+    if cfg!(any(loom, miri)) {
+        return usize::MAX;
+    }
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is what the call writes.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) } == 0;
+    // No limit is the largest number.
+    if known { usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX) } else { usize::MAX }
+}
+
 fn look(read: Read<'_>) -> usize {
     let machine = read(Path::new("/proc/meminfo")).unwrap_or_default();
     let swap = kilobytes(&machine, "SwapFree:").unwrap_or(0);
