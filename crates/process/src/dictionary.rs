@@ -17,15 +17,18 @@ pub struct Dictionary {
 /// How many entries a dictionary searches one by one.
 const LINEAR_ENTRIES: usize = 12;
 
-/// The hash of a key, in all bits of the word.
+/// The hash of a key, in all bits of the word. What equals an immediate is that word.
+#[inline]
 fn key_hash(key: Term) -> u64 {
-    u64::from(internal_hash(key, 0)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    let hash = if key.is_immediate() { key.raw() } else { u64::from(internal_hash(key, 0)) };
+    hash.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(26)
 }
 
 impl Dictionary {
     fn position(&self, key: Term) -> Option<usize> {
         if self.entries.len() <= LINEAR_ENTRIES {
-            return self.entries.iter().position(|(k, _)| eq_exact(*k, key));
+            let mut keys = self.entries.iter().map(|(k, _)| *k);
+            return if key.is_immediate() { keys.position(|k| k.is(key)) } else { keys.position(|k| eq_exact(k, key)) };
         }
         self.index.find(key_hash(key), |i| eq_exact(self.entries[*i as usize].0, key)).map(|i| *i as usize)
     }

@@ -206,6 +206,23 @@ pub trait Build<'h>: Alloc<'h> {
         self.boxed_raw(Header::new(kind, used), limbs)
     }
 
+    /// A positive integer of `len` limbs, least significant first, of which the last is not zero.
+    #[inline]
+    fn positive(&mut self, len: usize, mut limb: impl FnMut(usize) -> u64) -> TermRef<'h> {
+        if len <= 1 {
+            return self.uint(if len == 0 { 0 } else { limb(0) });
+        }
+        let at = self.alloc(1 + len).as_ptr();
+        // SAFETY: 1 + len fresh words (A2).
+        unsafe {
+            *at = Header::new(Kind::BigPositive, len).raw();
+            for i in 0..len {
+                *at.add(1 + i) = limb(i);
+            }
+            Term::from_boxed(at)
+        }
+    }
+
     /// A proper list of the items, built back to front.
     fn list(&mut self, items: &[TermRef<'h>]) -> TermRef<'h> {
         self.list_onto(items, Term::NIL)

@@ -94,11 +94,12 @@ impl<'a> Number<'a> {
 }
 
 /// An integer operand as sign and magnitude; `small` is room for a small one.
+#[inline(always)]
 fn integer<'a>(number: Number<'a>, small: &'a mut [u64; 1]) -> Option<(bool, &'a [u64])> {
     match number {
         Number::Small(v) => {
             small[0] = v.unsigned_abs();
-            Some((v < 0, big::normal(small)))
+            Some((v < 0, &small[..usize::from(v != 0)]))
         }
         Number::Big(negative, limbs) => Some((negative, limbs)),
         Number::Float(_) => None,
@@ -222,13 +223,7 @@ fn mul_slow<'h, A: Alloc<'h> + ?Sized>(heap: &mut A, a: TermRef<'_>, b: TermRef<
     if big::bit_length(a) + big::bit_length(b) > limit_bits() + 1 {
         return Err(SystemLimit);
     }
-    let negative = negative_a != negative_b;
-    if a.len() + b.len() <= big::FEW_LIMBS {
-        let mut product = [0; big::FEW_LIMBS];
-        let len = big::multiply_few(a, b, &mut product);
-        return Ok(heap.big(negative, product.get(..len).unwrap_or(&product)));
-    }
-    bounded(heap, negative, &big::multiply(a, b))
+    bounded(heap, negative_a != negative_b, &big::multiply(a, b))
 }
 
 /// `A / B`
@@ -335,10 +330,15 @@ fn bitwise_slow<'h, A: Alloc<'h> + ?Sized>(
     b: TermRef<'_>,
     op: impl Fn(u64, u64) -> u64,
 ) -> ArithResult<'h> {
-    let (a, b) = numbers(&a, &b)?;
     let (mut small_a, mut small_b) = ([0], [0]);
+    let (a, b) = (Number::of(&a).ok_or(BadArith)?, Number::of(&b).ok_or(BadArith)?);
     let a = integer(a, &mut small_a).ok_or(BadArith)?;
     let b = integer(b, &mut small_b).ok_or(BadArith)?;
+    if let ((false, x), (false, y)) = (a, b) {
+        let limb = |i: usize| op(x.get(i).copied().unwrap_or(0), y.get(i).copied().unwrap_or(0));
+        let len = (0..x.len().max(y.len())).rev().find(|i| limb(*i) != 0).map_or(0, |last| last + 1);
+        return Ok(heap.positive(len, limb));
+    }
     let (negative, limbs) = big::bitwise(a, b, op);
     bounded(heap, negative, &limbs)
 }
@@ -352,7 +352,7 @@ pub fn bnot<'h, A: Alloc<'h> + ?Sized>(heap: &mut A, a: TermRef<'_>) -> ArithRes
             let limbs = if negative {
                 big::subtract(limbs, &[1])
             } else {
-                let mut limbs = limbs.to_vec();
+                let mut limbs = big::Limbs::from_slice(limbs);
                 big::increment(&mut limbs);
                 limbs
             };

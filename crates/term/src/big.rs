@@ -7,7 +7,11 @@
 
 use dashu_int::UBig;
 use dashu_int::ops::DivRem;
+use smallvec::{SmallVec, smallvec};
 use std::cmp::Ordering;
+
+/// A magnitude that an operation makes: on the native stack up to 1,024 bits, which is most of what programs calculate with.
+pub type Limbs = SmallVec<[u64; 16]>;
 
 /// 2^64 as a double.
 const LIMB_BASE: f64 = 18_446_744_073_709_551_616.0;
@@ -36,9 +40,9 @@ pub fn compare(a: &[u64], b: &[u64]) -> Ordering {
 }
 
 /// The sum.
-pub fn add(a: &[u64], b: &[u64]) -> Vec<u64> {
+pub fn add(a: &[u64], b: &[u64]) -> Limbs {
     let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
-    let mut sum = Vec::with_capacity(long.len() + 1);
+    let mut sum = Limbs::with_capacity(long.len() + 1);
     let mut carry = false;
     for (i, &x) in long.iter().enumerate() {
         let y = short.get(i).copied().unwrap_or(0);
@@ -54,9 +58,9 @@ pub fn add(a: &[u64], b: &[u64]) -> Vec<u64> {
 }
 
 /// The difference of normal magnitudes, `a` being at least `b`.
-pub fn subtract(a: &[u64], b: &[u64]) -> Vec<u64> {
+pub fn subtract(a: &[u64], b: &[u64]) -> Limbs {
     debug_assert!(compare(a, b) != Ordering::Less);
-    let mut difference = Vec::with_capacity(a.len());
+    let mut difference = Limbs::with_capacity(a.len());
     let mut borrow = false;
     for (i, &x) in a.iter().enumerate() {
         let y = b.get(i).copied().unwrap_or(0);
@@ -69,34 +73,21 @@ pub fn subtract(a: &[u64], b: &[u64]) -> Vec<u64> {
 }
 
 /// The product.
-pub fn multiply(a: &[u64], b: &[u64]) -> Vec<u64> {
+pub fn multiply(a: &[u64], b: &[u64]) -> Limbs {
     match (a, b) {
         (_, [one]) => multiply_limb(a, *one),
         ([one], _) => multiply_limb(b, *one),
         _ if a.len().min(b.len()) <= SCHOOLBOOK_LIMBS => multiply_limbs(a, b),
         _ if std::ptr::eq(a, b) => {
             let a = UBig::from_words(a);
-            a.sqr().as_words().to_vec()
+            Limbs::from_slice(a.sqr().as_words())
         }
-        _ => (UBig::from_words(a) * UBig::from_words(b)).as_words().to_vec(),
+        _ => Limbs::from_slice((UBig::from_words(a) * UBig::from_words(b)).as_words()),
     }
 }
 
-/// Limbs of products that [`multiply_few`] makes.
-pub const FEW_LIMBS: usize = 16;
-
-/// The product of magnitudes that have up to [`FEW_LIMBS`] limbs together, without memory of its own.
-pub fn multiply_few(a: &[u64], b: &[u64], product: &mut [u64; FEW_LIMBS]) -> usize {
-    let len = a.len() + b.len();
-    *product = [0; FEW_LIMBS];
-    if let Some(product) = product.get_mut(..len) {
-        multiply_into(a, b, product);
-    }
-    len
-}
-
-fn multiply_limbs(a: &[u64], b: &[u64]) -> Vec<u64> {
-    let mut product = vec![0; a.len() + b.len()];
+fn multiply_limbs(a: &[u64], b: &[u64]) -> Limbs {
+    let mut product = smallvec![0; a.len() + b.len()];
     multiply_into(a, b, &mut product);
     product
 }
@@ -117,8 +108,8 @@ fn multiply_into(a: &[u64], b: &[u64], product: &mut [u64]) {
     }
 }
 
-fn multiply_limb(a: &[u64], b: u64) -> Vec<u64> {
-    let mut product = Vec::with_capacity(a.len() + 1);
+fn multiply_limb(a: &[u64], b: u64) -> Limbs {
+    let mut product = Limbs::with_capacity(a.len() + 1);
     let mut carry = 0u64;
     for &x in a {
         let wide = u128::from(x) * u128::from(b) + u128::from(carry);
@@ -130,29 +121,29 @@ fn multiply_limb(a: &[u64], b: u64) -> Vec<u64> {
 }
 
 /// Quotient and remainder of normal magnitudes; `b` is not zero.
-pub fn divide(a: &[u64], b: &[u64]) -> (Vec<u64>, Vec<u64>) {
+pub fn divide(a: &[u64], b: &[u64]) -> (Limbs, Limbs) {
     if compare(a, b) == Ordering::Less {
-        return (Vec::new(), a.to_vec());
+        return (Limbs::new(), Limbs::from_slice(a));
     }
     if let [divisor] = *b {
         let divisor = u128::from(divisor);
-        let mut quotient = vec![0; a.len()];
+        let mut quotient = smallvec![0; a.len()];
         let mut rest = 0u128;
         for (q, &x) in quotient.iter_mut().zip(a).rev() {
             let wide = rest << 64 | u128::from(x);
             *q = (wide / divisor) as u64;
             rest = wide % divisor;
         }
-        return (quotient, vec![rest as u64]);
+        return (quotient, smallvec![rest as u64]);
     }
     let (quotient, rest) = UBig::from_words(a).div_rem(UBig::from_words(b));
-    (quotient.as_words().to_vec(), rest.as_words().to_vec())
+    (Limbs::from_slice(quotient.as_words()), Limbs::from_slice(rest.as_words()))
 }
 
 /// The magnitude times 2^`bits`. The caller has bounded the result.
-pub fn shift_left(a: &[u64], bits: u64) -> Vec<u64> {
+pub fn shift_left(a: &[u64], bits: u64) -> Limbs {
     let (whole, part) = ((bits / LIMB_BITS) as usize, (bits % LIMB_BITS) as u32);
-    let mut shifted = vec![0; whole];
+    let mut shifted = smallvec![0; whole];
     shifted.reserve(a.len() + 1);
     if part == 0 {
         shifted.extend_from_slice(a);
@@ -168,15 +159,15 @@ pub fn shift_left(a: &[u64], bits: u64) -> Vec<u64> {
 }
 
 /// The magnitude divided by 2^`bits`, downwards, and whether a one was lost.
-pub fn shift_right(a: &[u64], bits: u64) -> (Vec<u64>, bool) {
+pub fn shift_right(a: &[u64], bits: u64) -> (Limbs, bool) {
     let (whole, part) = (bits / LIMB_BITS, (bits % LIMB_BITS) as u32);
     if whole >= a.len() as u64 {
-        return (Vec::new(), a.iter().any(|l| *l != 0));
+        return (Limbs::new(), a.iter().any(|l| *l != 0));
     }
     let (gone, kept) = a.split_at(whole as usize);
     let lost = gone.iter().any(|l| *l != 0);
     if part == 0 {
-        return (kept.to_vec(), lost);
+        return (Limbs::from_slice(kept), lost);
     }
     let shifted = kept
         .iter()
@@ -187,7 +178,7 @@ pub fn shift_right(a: &[u64], bits: u64) -> (Vec<u64>, bool) {
 }
 
 /// Adds one in place.
-pub fn increment(limbs: &mut Vec<u64>) {
+pub fn increment(limbs: &mut Limbs) {
     for limb in limbs.iter_mut() {
         let (sum, carry) = limb.overflowing_add(1);
         *limb = sum;
@@ -210,11 +201,11 @@ fn complement_limb(negative: bool, limbs: &[u64], i: usize, carry: &mut bool) ->
 }
 
 /// A bitwise operation on signed magnitudes as if in endless two's complement.
-pub fn bitwise(a: (bool, &[u64]), b: (bool, &[u64]), op: impl Fn(u64, u64) -> u64) -> (bool, Vec<u64>) {
+pub fn bitwise(a: (bool, &[u64]), b: (bool, &[u64]), op: impl Fn(u64, u64) -> u64) -> (bool, Limbs) {
     let negative = op(u64::from(a.0), u64::from(b.0)) & 1 == 1;
     let len = a.1.len().max(b.1.len());
     let (mut carry_a, mut carry_b) = (true, true);
-    let mut result: Vec<u64> = (0..len)
+    let mut result: Limbs = (0..len)
         .map(|i| op(complement_limb(a.0, a.1, i, &mut carry_a), complement_limb(b.0, b.1, i, &mut carry_b)))
         .collect();
     if negative {
@@ -253,12 +244,12 @@ fn decompose(value: f64) -> (u64, i64) {
 }
 
 /// The magnitude of a finite double of integral value.
-pub fn from_integral_f64(value: f64) -> Vec<u64> {
+pub fn from_integral_f64(value: f64) -> Limbs {
     let (mantissa, exponent) = decompose(value);
     if exponent >= 0 {
         shift_left(&[mantissa], exponent as u64)
     } else {
-        vec![mantissa.checked_shr(exponent.unsigned_abs() as u32).unwrap_or(0)]
+        smallvec![mantissa.checked_shr(exponent.unsigned_abs() as u32).unwrap_or(0)]
     }
 }
 

@@ -44,9 +44,12 @@ pub fn eq<'h>(a: TermRef<'h>, b: TermRef<'h>) -> bool {
     a.is(b) || !(a.is_small() && b.is_small()) && eq_walk(a, b, false)
 }
 
-/// [`eq_exact`] of two terms with memory: tuples of plain things and binaries, the most common keys, without a walk.
+/// [`eq_exact`] of two terms with memory: tuples of plain things, binaries and big integers without a walk.
 #[inline(never)]
 fn eq_exact_walk<'h>(a: TermRef<'h>, b: TermRef<'h>) -> bool {
+    if a.is_cons() || b.is_cons() {
+        return a.is_cons() && b.is_cons() && eq_walk(a, b, true);
+    }
     if let (Some(x), Some(y)) = (a.held_tuple(), b.held_tuple()) {
         if x.len() != y.len() {
             return false;
@@ -60,6 +63,9 @@ fn eq_exact_walk<'h>(a: TermRef<'h>, b: TermRef<'h>) -> bool {
             }
         }
         return true;
+    }
+    if let (Some(x), Some(y)) = (a.held_big(), b.held_big()) {
+        return x == y;
     }
     if let (Some(x), Some(y)) = (a.as_aligned_bytes(), b.as_aligned_bytes()) {
         return x == y;

@@ -34,6 +34,12 @@ impl Alloc<'static> for Ctx<'_> {
 }
 
 impl Ctx<'_> {
+    /// What the process's dictionary has at a key; `undefined` where it has nothing.
+    #[inline]
+    pub fn dictionary_value(&self, key: Term) -> Term {
+        self.state.dictionary.as_ref().and_then(|dictionary| dictionary.get(key)).unwrap_or(Term::UNDEFINED)
+    }
+
     /// The heap of the process that runs.
     #[inline]
     pub fn heap(&mut self) -> &mut Heap {

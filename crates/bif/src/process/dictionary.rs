@@ -20,7 +20,7 @@ fn put_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 fn get_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    Ok(ctx.state.dictionary.as_ref().and_then(|d| d.get(args[0])).unwrap_or(Term::UNDEFINED))
+    Ok(ctx.dictionary_value(args[0]))
 }
 
 /// A list of what `item` makes of each entry that it wants. `item` must not look at the dictionary.
