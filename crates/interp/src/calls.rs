@@ -42,7 +42,12 @@ pub unsafe fn undecoded(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 
         decode::decode(m.ctx.vm, function);
     }
     // Not by its entry, which may be a breakpoint that this call has passed.
-    stubs::entry_behind(function).tier0.0
+    let behind = if breakpoint::of(function).is_some() {
+        stubs::behind_breakpoint(function)
+    } else {
+        stubs::entry_behind(function).tier0
+    };
+    behind.0
 }
 
 /// Is there nothing behind this function?

@@ -17,7 +17,7 @@ use myriad_term::memory;
 use myriad_vm::Vm;
 use myriad_vm::code::{Continuation, Function};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
 
@@ -104,6 +104,8 @@ pub struct NativeCode {
     pub entry: NativePtr,
     /// How many bytes it has.
     pub bytes: usize,
+    /// Has it a loop that does not look for breakpoints? While the function has one, calls run tier 0's code.
+    pub passes_breakpoints: bool,
     /// Its memory, which is given back when this is dropped.
     pub memory: Box<dyn Send + Sync>,
 }
@@ -133,6 +135,14 @@ impl Decoded {
         let code = unsafe { self.companion.load(Ordering::Acquire).as_ref() }.unwrap_or(self);
         let native = code.native.as_ref().map_or(tiers::CALL, |native| native.entry);
         Entry { tier0: CodePtr(code.entry()), native }
+    }
+
+    /// Where a call goes on in tier 0 that has passed a breakpoint of the function.
+    pub fn begin_behind_breakpoint(&self) -> CodePtr {
+        // Acquire, SAFETY: as in `begin`.
+        let companion = unsafe { self.companion.load(Ordering::Acquire).as_ref() };
+        let code = companion.filter(|code| code.native.as_ref().is_some_and(|native| !native.passes_breakpoints));
+        CodePtr(code.unwrap_or(self).entry())
     }
 
     /// Does the function have machine code?
@@ -261,41 +271,59 @@ static RELEASES: AtomicU64 = AtomicU64::new(0);
 /// Addresses that a thread remembers.
 const REMEMBERED: usize = 64;
 
-/// An address, the releases so far, and the function it is in.
-type Memory = (usize, u64, *const Decoded);
+/// What a thread remembers of an address.
+#[derive(Clone, Copy)]
+struct Memory {
+    address: usize,
+    /// How often code had been released by then.
+    releases: u64,
+    decoded: *const Decoded,
+    place: Place,
+}
+
+impl Memory {
+    const NOTHING: Memory =
+        Memory { address: 0, releases: 0, decoded: std::ptr::null(), place: Place { offset: 0, line: 0, frame: 0 } };
+}
 
 thread_local! {
-    static MEMORY: RefCell<[Memory; REMEMBERED]> = const { RefCell::new([(0, 0, std::ptr::null()); REMEMBERED]) };
+    static MEMORY: [Cell<Memory>; REMEMBERED] = const { [const { Cell::new(Memory::NOTHING) }; REMEMBERED] };
 }
 
 /// As [`locate`], for the instructions that raise: remembers.
 pub fn locate_often(pc: *const u32) -> Option<Location> {
+    let memory = remembered(pc as usize)?;
     // SAFETY: not released since it was found; code that a process is in is not released (code/K3).
-    remembered(pc as usize).map(|decoded| unsafe { location(&*decoded, pc) })
+    Some(unsafe { location(&*memory.decoded, memory.place) })
 }
 
 /// The record that stands right before an instruction that raises, which is where a call returns to then.
 pub fn record_before(pc: *const u32) -> Option<&'static Continuation> {
     let record = pc.cast::<Continuation>().wrapping_sub(1);
     // SAFETY: as in `locate_often`.
-    let decoded = remembered(pc as usize).map(|decoded| unsafe { &*decoded })?;
+    let decoded = remembered(pc as usize).map(|memory| unsafe { &*memory.decoded })?;
     let offset = (record as usize).checked_sub(decoded.block.start() as usize)?;
     // SAFETY: it is a record of that code.
     decoded.records.binary_search(&(offset as u32)).is_ok().then(|| unsafe { &*record })
 }
 
-/// What was decoded where an address is, of those that are asked for again and again.
-fn remembered(address: usize) -> Option<*const Decoded> {
+/// What is to be known of an address, of those that are asked for again and again.
+fn remembered(address: usize) -> Option<Memory> {
     // Acquire: pairs with the AcqRel in `release`.
     let releases = RELEASES.load(Ordering::Acquire);
-    let slot = (address / 4) % REMEMBERED;
-    let (known, at, decoded) = MEMORY.with_borrow(|memory| memory[slot]);
-    if known == address && at == releases {
-        return Some(decoded);
-    }
-    let decoded: *const Decoded = find(address)?;
-    MEMORY.with_borrow_mut(|memory| memory[slot] = (address, releases, decoded));
-    Some(decoded)
+    MEMORY.with(|memories| {
+        let slot = &memories[(address / 4) % REMEMBERED];
+        let known = slot.get();
+        if known.address == address && known.releases == releases {
+            return Some(known);
+        }
+        let decoded = find(address)?;
+        // SAFETY: in the table, so not released; the caller's process is in it.
+        let place = unsafe { &*decoded }.place(address as *const u32);
+        let found = Memory { address, releases, decoded, place };
+        slot.set(found);
+        Some(found)
+    })
 }
 
 fn find(address: usize) -> Option<*const Decoded> {
@@ -304,8 +332,7 @@ fn find(address: usize) -> Option<*const Decoded> {
     (address < range.end).then_some(range.decoded)
 }
 
-fn location(decoded: &Decoded, pc: *const u32) -> Location {
-    let place = decoded.place(pc);
+fn location(decoded: &Decoded, place: Place) -> Location {
     // SAFETY: code/K3.
     Location { function: unsafe { &*decoded.function }, line: place.line, frame: place.frame }
 }
@@ -314,16 +341,23 @@ fn location(decoded: &Decoded, pc: *const u32) -> Location {
 pub fn locate(pc: CodePtr) -> Option<Location> {
     let decoded = find(pc.0 as usize)?;
     // SAFETY: in the table, so not released; the caller's process is in it.
-    Some(unsafe { location(&*decoded, pc.0) })
+    Some(unsafe { location(&*decoded, (*decoded).place(pc.0)) })
 }
 
 /// Is this the address of a continuation record?
 pub fn is_record(address: usize) -> bool {
+    at_record(address, |_| ()).is_some()
+}
+
+/// What `f` says of the continuation record at an address, if there is one, which stays there meanwhile.
+pub fn at_record<T>(address: usize, f: impl FnOnce(&Continuation) -> T) -> Option<T> {
     let ranges = RANGES.read();
-    let Some((start, range)) = ranges.range(..=address).next_back() else { return false };
-    // SAFETY: in the table, so not released.
+    let (start, range) = ranges.range(..=address).next_back()?;
+    // SAFETY: in the table, so not released as long as that is read.
     let records = unsafe { &(*range.decoded).records };
-    address < range.end && records.binary_search(&((address - start) as u32)).is_ok()
+    let is_one = address < range.end && records.binary_search(&((address - start) as u32)).is_ok();
+    // SAFETY: one of that code.
+    is_one.then(|| f(unsafe { &*(address as *const Continuation) }))
 }
 
 /// Frees what was decoded for a function.

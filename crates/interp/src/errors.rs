@@ -7,13 +7,14 @@
 //! The handler gets X0 = no term, X1 = class, X2 = reason, X3 = the raw trace; `try_case` moves them down by one,
 //! `catch_end` makes the value of a `catch` expression of them.
 //!
-//! The raw trace is a tuple `{Class, Arguments, Info, Trace, Module1, Function1, ArityAndLine1, File1, ...}` of immediates (but for
-//! the first few), cheap to make and safe to keep whatever happens to the code: most traces are never looked at.
+//! The raw trace is a tuple `{Class, Arguments, Info, Trace, N, Module1, Function1, ArityAndLine1, File1, ..., Caller1, Caller2, ...}`: N frames that
+//! raised, then addresses of the return points of their callers. It is cheap to make, for most traces are never looked at, and safe to keep whatever happens
+//! to the code: a return point that is gone when the trace is looked at is left out, as in OTP.
 
-use crate::code::record_before;
+use crate::code::{self, record_before};
 use crate::instr::Op;
 use crate::machine::{Machine, high, mfa, target};
-use crate::stack::{frame_of, place, walk};
+use crate::stack::{frame_of, place, place_of, walk};
 use crate::trace::frames::unwound;
 use myriad_process::Class;
 use myriad_term::boxed::Header;
@@ -22,10 +23,11 @@ use myriad_vm::TraceFrame;
 use myriad_vm::bif::{BifResult, Escape};
 use myriad_vm::code::Continuation;
 use myriad_vm::engine::SliceEnd;
+use smallvec::SmallVec;
 
 /// Elements of a raw trace before the frames.
-const HEAD: usize = 4;
-/// Elements of a frame.
+const HEAD: usize = 5;
+/// Elements of a frame that raised.
 const PER_FRAME: usize = 4;
 /// What stands for the `error_info` of an error that `func_info` raised.
 const FROM_FUNC_INFO: Term = Term::NIL;
@@ -115,7 +117,7 @@ pub fn bif_error(m: &mut Machine<'_, '_>, pc: *const u32, what: Mfa, arguments: 
 pub fn raised(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     m.ctx.state.error_cause = Term::NONE;
     if m.ctx.state.exception.trace.is_some() || !m.ctx.state.exception.frames.is_empty() {
-        return hand_over(m);
+        return hand_over(m, &[]);
     }
     let frame = if pc.is_null() { 0 } else { here(m, pc) };
     unwind(m, pc, frame)
@@ -173,46 +175,56 @@ fn unwind(m: &mut Machine<'_, '_>, pc: *const u32, frame: usize) -> *const u32 {
     let depth = m.ctx.vm.defaults.exception_depth();
     let (stop, base) = (m.heap().stop, m.heap().hend);
     let frames = &mut m.ctx.state.exception.frames;
-    walk(stop, base, frame, last, |continuation| {
-        if frames.len() < depth {
-            // SAFETY: `walk` leaves out records without a function; code/K3.
-            frames.push(frame_of(unsafe { &*continuation.function }, continuation.line));
-        }
-        frames.len() < depth
-    });
     frames.truncate(depth);
-    hand_over(m)
+    let wanted = depth - frames.len();
+    let mut callers = Callers::new();
+    walk(stop, base, frame, last, |continuation| {
+        if callers.len() < wanted {
+            callers.push(Term::small(std::ptr::from_ref(continuation) as i64));
+        }
+        callers.len() < wanted
+    });
+    hand_over(m, &callers)
 }
 
+/// Addresses of return points.
+type Callers = SmallVec<[Term; 8]>;
+
 /// The raw trace of the exception in the process, as a term.
-fn raw_trace(m: &mut Machine<'_, '_>) -> Term {
+fn raw_trace(m: &mut Machine<'_, '_>, callers: &[Term]) -> Term {
     let state = &mut *m.ctx.state;
     let e = &mut state.exception;
-    let words = HEAD + PER_FRAME * e.frames.len();
+    let words = HEAD + PER_FRAME * e.frames.len() + callers.len();
     let at = state.heap.alloc(1 + words).as_ptr();
     // SAFETY: fresh words, as many as were asked for (term/A2), all of which are written.
     unsafe {
         *at = Header::new(Kind::Tuple, words).raw();
         let mut next = at.add(1).cast::<Term>();
-        next.cast::<[Term; HEAD]>().write([e.class.term(), e.arguments, e.info, e.trace]);
+        let raised = Term::small(e.frames.len() as i64);
+        next.cast::<[Term; HEAD]>().write([e.class.term(), e.arguments, e.info, e.trace, raised]);
         next = next.add(HEAD);
         for frame in &e.frames {
             next.cast::<[Term; PER_FRAME]>().write(packed(frame));
             next = next.add(PER_FRAME);
         }
+        next.copy_from_nonoverlapping(callers.as_ptr(), callers.len());
         Term::from_boxed(at)
     }
 }
 
 fn packed(f: &TraceFrame) -> [Term; PER_FRAME] {
-    let (file, line) = place(f);
-    let arity_and_line = i64::from(f.mfa.arity) | i64::from(line) << 8;
-    [f.mfa.module.term(), f.mfa.function.term(), Term::small(arity_and_line), file]
+    pack(f.mfa, place(f))
+}
+
+/// A function, and a file (nil: the module's own) and a line in it.
+fn pack(mfa: Mfa, (file, line): (Term, u32)) -> [Term; PER_FRAME] {
+    let arity_and_line = i64::from(mfa.arity) | i64::from(line) << 8;
+    [mfa.module.term(), mfa.function.term(), Term::small(arity_and_line), file]
 }
 
 /// The exception in the process, all of which is known, goes to its handler or ends the process.
-fn hand_over(m: &mut Machine<'_, '_>) -> *const u32 {
-    let trace = raw_trace(m);
+fn hand_over(m: &mut Machine<'_, '_>, callers: &[Term]) -> *const u32 {
+    let trace = raw_trace(m, callers);
     let e = &mut m.ctx.state.exception;
     let (class, reason) = (e.class, e.reason);
     e.reason = Term::NONE;
@@ -276,17 +288,29 @@ fn uncaught(m: &mut Machine<'_, '_>, class: Class, reason: Term, trace: Term) ->
     std::ptr::null()
 }
 
+/// The frame of a return point, by its address, if there still is one.
+fn caller(address: &Term) -> Option<[Term; PER_FRAME]> {
+    code::at_record(address.as_usize()?, |record| {
+        // SAFETY: the functions of code that is there are (code/K3).
+        let function = unsafe { record.function.as_ref()? };
+        Some(pack(function.mfa, place_of(function, record.line)))
+    })?
+}
+
 /// The stack trace as Erlang sees it, of a raw trace.
 pub fn stacktrace<A: Build<'static> + ?Sized>(heap: &mut A, raw: Term) -> Term {
     let Some(raw) = raw.as_tuple() else { return raw };
-    let elements = raw.elements();
-    let [_, arguments, info, given, frames @ ..] = elements else { return Term::NIL };
+    let [_, arguments, info, given, raised, rest @ ..] = raw.elements() else { return Term::NIL };
     if given.is_some() {
         return *given;
     }
+    let Some((raised, callers)) = raised.as_usize().and_then(|n| rest.split_at_checked(PER_FRAME * n)) else {
+        return Term::NIL;
+    };
+    let raised = raised.as_chunks().0.iter().copied();
+    let frames: Vec<[Term; PER_FRAME]> = raised.chain(callers.iter().filter_map(caller)).collect();
     let mut list = Term::NIL;
-    for (i, frame) in frames.chunks_exact(PER_FRAME).enumerate().rev() {
-        let [module, function, arity_and_line, file] = *frame else { continue };
+    for (i, [module, function, arity_and_line, file]) in frames.into_iter().enumerate().rev() {
         let packed = arity_and_line.as_small().unwrap_or(0);
         let (arity, line) = (packed & 0xff, packed >> 8);
         let mut location = Term::NIL;
@@ -387,13 +411,15 @@ pub unsafe fn raw_raise(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
         return unsafe { pc.add(1) };
     };
     let trace = match trace.as_tuple().map(|t| t.elements()) {
-        Some(elements @ [old, _, info, ..]) if !old.is(class_term) || info.is(FROM_FUNC_INFO) => {
+        Some(elements @ [old, _, info, _, _, ..]) if !old.is(class_term) || info.is(FROM_FUNC_INFO) => {
             let mut elements = elements.to_vec();
             elements[0] = class_term;
             if elements[2].is(FROM_FUNC_INFO) {
                 // As in OTP, the place of a clause failure is forgotten here.
                 elements[2] = Term::NONE;
-                if let Some(packed) = elements.get_mut(HEAD + 2) {
+                if elements[HEAD - 1].as_usize().is_some_and(|raised| raised > 0)
+                    && let Some(packed) = elements.get_mut(HEAD + 2)
+                {
                     *packed = Term::small(packed.small_value() & 0xff);
                 }
             }
@@ -401,7 +427,7 @@ pub unsafe fn raw_raise(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
         }
         Some(_) => trace,
         // Not a raw trace: taken as one given as a term.
-        None => m.ctx.tuple(&[class_term, Term::NONE, Term::NONE, trace]),
+        None => m.ctx.tuple(&[class_term, Term::NONE, Term::NONE, trace, Term::small(0)]),
     };
     rethrow(m, class, reason, trace)
 }

@@ -5,8 +5,10 @@ use crate::{guards, matching};
 use myriad_heap::meter::{self, Work};
 use myriad_term::Term;
 use myriad_term::equal::{eq, eq_exact};
+use myriad_vm::Ctx;
 
-/// One of them. All take words of terms, and give a number, or a term that is [`Term::NONE`] where there is none.
+/// One of them. All take words of terms, the first also the address of the slice's context ([`REGISTERS.context`](crate::tiers::REGISTERS)), and give
+/// a number, or a term that is [`Term::NONE`] where there is none.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Leaf {
     /// Two terms: `=:=`, 1 or 0.
@@ -31,11 +33,13 @@ pub enum Leaf {
     IsBinary,
     /// A match context: the character in UTF-8 at its position, which is behind it then. None: there is none.
     TakeUtf8,
+    /// The context and a key: its value in the process's dictionary, or `undefined`.
+    DictionaryValue,
 }
 
 impl Leaf {
     /// All, by number.
-    const ALL: [Leaf; 11] = [
+    const ALL: [Leaf; 12] = [
         Leaf::Equal,
         Leaf::EqualInValue,
         Leaf::Order,
@@ -47,6 +51,7 @@ impl Leaf {
         Leaf::IsFunctionOf,
         Leaf::IsBinary,
         Leaf::TakeUtf8,
+        Leaf::DictionaryValue,
     ];
 
     /// The one whose number, `leaf as u32`, this is.
@@ -54,8 +59,8 @@ impl Leaf {
         Leaf::ALL.get(number as usize).copied()
     }
 
-    /// Is it called rarely where code asks for it? Then it keeps all registers, and what it gives is in
-    /// [`REGISTERS.said`](crate::tiers::REGISTERS).
+    /// Is it called rarely where code asks for it? Then it keeps all registers; what it takes and gives is in
+    /// [`REGISTERS.told`](crate::tiers::REGISTERS), so that nothing has to be in certain registers for it.
     pub fn is_rare(self) -> bool {
         matches!(self, Leaf::Equal | Leaf::EqualInValue | Leaf::Order | Leaf::IsBinary)
     }
@@ -74,6 +79,7 @@ impl Leaf {
             Leaf::IsFunctionOf => is_function_of as *const () as usize,
             Leaf::IsBinary => rare::is_binary as *const () as usize,
             Leaf::TakeUtf8 => take_utf8 as *const () as usize,
+            Leaf::DictionaryValue => dictionary_value as *const () as usize,
         }
     }
 }
@@ -114,8 +120,10 @@ mod rare {
                     movups [rsp + 208], xmm13
                     movups [rsp + 224], xmm14
                     movups [rsp + 240], xmm15
+                    mov rdi, [r15 + {told}]
+                    mov rsi, [r15 + {told} + 8]
                     call {function}
-                    mov [r15 + {said}], rax
+                    mov [r15 + {told}], rax
                     movups xmm0, [rsp]
                     movups xmm1, [rsp + 16]
                     movups xmm2, [rsp + 32]
@@ -144,7 +152,7 @@ mod rare {
                     pop rax
                     ret",
                     function = sym super::$name,
-                    said = const REGISTERS.said,
+                    told = const REGISTERS.told,
                 )
             }
         )* };
@@ -210,6 +218,10 @@ extern "C" fn is_binary(bits: u64) -> u64 {
 
 extern "C" fn take_utf8(context: u64) -> u64 {
     or_none(matching::take_utf8(term(context)))
+}
+
+extern "C" fn dictionary_value(context: &Ctx<'_>, key: u64) -> u64 {
+    context.dictionary_value(term(key)).raw()
 }
 
 #[cfg(test)]

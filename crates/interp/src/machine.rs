@@ -53,8 +53,8 @@ pub struct Machine<'a, 'b> {
     pub is_visited: bool,
     /// Where machine code goes on in tier 0, for [`Ways::descend`].
     pub way_down: *const u32,
-    /// What a function that machine code called rarely has given ([`crate::leaves`]).
-    pub said: u64,
+    /// What a function that machine code calls rarely is told, and the first of them what it has given ([`crate::leaves`]).
+    pub told: [u64; 2],
     /// What machine code jumps to.
     pub ways: Ways,
     /// Float registers.

@@ -107,6 +107,14 @@ pub fn entry(op: Op) -> Entry {
     Entry { tier0: CodePtr(code_of(op)), native: tiers::CALL }
 }
 
+/// Where a call goes on in tier 0 that has passed a breakpoint of the function.
+pub fn behind_breakpoint(function: &Function) -> CodePtr {
+    match decoded(function) {
+        Some(code) if function.bif().is_none() => code.begin_behind_breakpoint(),
+        _ => entry_behind(function).tier0,
+    }
+}
+
 /// The entry of a function without its breakpoint.
 pub fn entry_behind(function: &Function) -> Entry {
     if function.bif().is_some() {

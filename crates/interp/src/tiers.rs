@@ -7,6 +7,7 @@
 //!
 //! While machine code runs:
 //! - `r15` holds the [`Machine`], `rsp` is constant and a multiple of 16, and at `rsp` begin [`SPILL_BYTES`] that the code may use between calls;
+//! - `ebp` holds the reductions left, with a sign;
 //! - the heap's top is in [`Machine::htop`], not in the heap; the stack pointer is in a register;
 //! - all other registers may be written.
 //!
@@ -32,16 +33,16 @@ use std::mem::offset_of;
 
 /// Where things are in the register block, bytes from its start.
 pub struct Registers {
-    /// Reductions left, 32 bits.
-    pub reductions: usize,
     /// The function called last.
     pub callee: usize,
     /// The heap's top.
     pub heap_top: usize,
+    /// The address of the slice's context.
+    pub context: usize,
     /// The process's pid.
     pub pid: usize,
-    /// What a rare leaf has given.
-    pub said: usize,
+    /// What a rare leaf is told, two words; the first is then what it has given.
+    pub told: usize,
     /// See [`Ways::visit`].
     pub visit: usize,
     /// See [`Ways::descend`].
@@ -61,11 +62,11 @@ pub const REGISTERS: Registers = {
     type M = Machine<'static, 'static>;
     let ways = offset_of!(M, ways);
     Registers {
-        reductions: offset_of!(M, reds),
         callee: offset_of!(M, callee),
         heap_top: offset_of!(M, htop),
+        context: offset_of!(M, ctx),
         pid: offset_of!(M, pid),
-        said: offset_of!(M, said),
+        told: offset_of!(M, told),
         visit: ways + offset_of!(Ways, visit),
         descend: ways + offset_of!(Ways, descend),
         way_down: offset_of!(M, way_down),
@@ -181,7 +182,8 @@ mod ways {
     /// Goes on in machine code where the instruction at `rax` leads. The heap's top is in the heap.
     macro_rules! go_up {
         () => {
-            "mov r11, [r15 + {heap}]
+            "mov ebp, [r15 + {reductions}]
+            mov r11, [r15 + {heap}]
             mov r10, [r11 + {heap_top}]
             mov [r15 + {htop}], r10
             mov r10, [rax + 4]
@@ -205,7 +207,8 @@ mod ways {
     macro_rules! go_down {
         () => {
             concat!(
-                "mov r11, [r15 + {heap}]
+                "mov [r15 + {reductions}], ebp
+                mov r11, [r15 + {heap}]
                 mov [r11 + {heap_stop}], rdi
                 mov rdx, [r15 + {htop}]
                 mov [r11 + {heap_top}], rdx
@@ -248,6 +251,7 @@ mod ways {
                 go_down!(),
                 interpret = const offset_of!(M, interpret),
                 frame = const FRAME,
+                reductions = const offset_of!(M, reds),
                 heap = const offset_of!(M, heap),
                 htop = const offset_of!(M, htop),
                 heap_top = const offset_of!(Heap, htop),
@@ -274,6 +278,7 @@ mod ways {
             mov rax, rsi",
             go_up!(),
             frame = const FRAME,
+            reductions = const offset_of!(M, reds),
             heap = const offset_of!(M, heap),
             htop = const offset_of!(M, htop),
             heap_top = const offset_of!(Heap, htop),

@@ -4,7 +4,7 @@ pub mod frames;
 
 use crate::calls;
 use crate::machine::Machine;
-use crate::stubs::entry_behind;
+use crate::stubs::behind_breakpoint;
 use frames::{ROOM, caller, push_all, returns_already};
 use myriad_trace::{Tracing, breakpoint, call};
 use myriad_vm::bif::BifDef;
@@ -19,7 +19,7 @@ pub unsafe fn breakpoint(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
             // SAFETY: the export is looked up anew, whatever the instruction.
             return unsafe { calls::undefined(m, pc) };
         }
-        return entry_behind(function).tier0.0;
+        return behind_breakpoint(function).0;
     };
     // SAFETY: trace/B4.
     let behind = unsafe { breakpoint.behind.as_ref() };
@@ -41,7 +41,7 @@ pub unsafe fn breakpoint(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
     match behind {
         Some(function) => function.entry().0,
         None if breakpoint.debug => calls::debug_break(m, called.mfa),
-        None => entry_behind(function).tier0.0,
+        None => behind_breakpoint(function).0,
     }
 }
 

@@ -142,6 +142,11 @@ impl Builder {
         self.giving(of, |value| Op::Load(value, place))
     }
 
+    /// The counter.
+    pub(crate) fn counter(&mut self) -> Value {
+        self.giving(Type::Word, Op::Counter)
+    }
+
     /// Writes.
     pub(crate) fn store(&mut self, place: Place, value: Value) {
         self.op(Op::Store(place, value));

@@ -4,7 +4,7 @@ use crate::cache::Cache;
 use crate::live::Live;
 use crate::name::{Name, are_in_order, value_in};
 use crate::outline::{Made, Outline};
-use crate::translate::{Declined, Translated, translate};
+use crate::translate::{Declined, Translated, is_deaf_loop, translate};
 use myriad_beam::{Arg, Body, Op};
 use myriad_code::NativePtr;
 use myriad_interp::code::{NativeCode, publish_companion};
@@ -174,8 +174,10 @@ pub(crate) unsafe fn link(
     draft.complete(entry, |point| points.get(&point).map_or(nowhere, |at| NativePtr(*at as *const u8)));
     let (start, bytes) = (linked.entry - code.entry as usize, code.bytes.len());
     let memory = Box::new(Held::new(space.clone(), linked));
+    let passes_breakpoints = is_deaf_loop(module, function, &list);
+    let native = NativeCode { entry, bytes, passes_breakpoints, memory };
     // SAFETY: the caller's promise; the machine code is complete, and the companion has its addresses.
-    let published = unsafe { publish_companion(vm, function, draft.decoded, NativeCode { entry, bytes, memory }) };
+    let published = unsafe { publish_companion(vm, function, draft.decoded, native) };
     published.then_some(start).ok_or(Why::Late)
 }
 

@@ -7,7 +7,9 @@
 //! J1. At a visit the block holds each X register that is live, and some term in each other one below the instruction's `Live`: a collection looks at
 //!     all of those.
 //! J2. Where machine code goes on behind a call or a visit, or at a label from tier 0, nothing is in variables but what is loaded there: all that is live.
-//! J3. Wherever a function is left, the block holds the reductions that are left. A function that calls itself in tail position counts them in a variable.
+//! J3. A loop passes breakpoints by only where it is deaf: where nothing within it, no call and no message, can tell it that another process has set one. It
+//!     meets that at its next slice, which begins at its entry. A call that has passed a breakpoint runs tier 0 instead
+//!     ([`NativeCode::passes_breakpoints`](myriad_interp::code::NativeCode)).
 
 mod bits;
 mod calls;
@@ -79,8 +81,8 @@ pub(crate) struct Translator<'a> {
     entered: Vec<u32>,
     tails: HashSet<usize>,
     returning: HashSet<usize>,
-    /// Reductions left, while they are not in the block: in a function that calls itself in tail position (J3).
-    reductions: Option<Variable>,
+    /// Does nothing within the function tell it of what others have done (J3)?
+    is_deaf: bool,
     /// Registers that hold tuples of at least so many elements, as has been found since the last label.
     tuples: Vec<(Reg, u32)>,
     names: Vec<Name>,
@@ -93,6 +95,21 @@ pub(crate) struct Translator<'a> {
     info: u32,
     /// The instruction at hand.
     index: usize,
+}
+
+/// Is the function a loop that is deaf (J3)?
+pub(crate) fn is_deaf_loop(module: &Module, function: &Function, list: &[At<'_>]) -> bool {
+    let entry = module.beam.functions.get(function.index as usize).map(|def| def.entry);
+    let loops =
+        |at: &At<'_>| matches!(at.op, Op::CallLast | Op::CallOnly) && at.args.get(1).and_then(Arg::label) == entry;
+    is_deaf(list) && list.iter().any(loops)
+}
+
+/// Can no instruction tell the function of what others have done, and go on in it?
+fn is_deaf(list: &[At<'_>]) -> bool {
+    use Op::{Apply, Call, CallExt, CallFun, CallFun2, LoopRec, Send, Timeout};
+    let hears = |at: &At<'_>| matches!(at.op, Call | CallExt | CallFun | CallFun2 | Apply | LoopRec | Send | Timeout);
+    !list.iter().any(hears)
 }
 
 /// Makes the form of a function.
@@ -124,7 +141,7 @@ pub(crate) fn translate(
         entered: Vec::new(),
         tails: HashSet::new(),
         returning: HashSet::new(),
-        reductions: None,
+        is_deaf: is_deaf(list),
         tuples: Vec::new(),
         names: Vec::new(),
         numbers: HashMap::new(),
@@ -134,9 +151,6 @@ pub(crate) fn translate(
         info: def.info,
         index: 0,
     };
-    if list.iter().any(|at| t.is_loop(at)) {
-        t.reductions = Some(t.b.variable(Type::Word));
-    }
     t.enter(arity).map_err(|Unfit| Declined::Unfit)?;
     for index in 0..list.len() {
         t.index = index;
@@ -153,7 +167,6 @@ impl<'a> Translator<'a> {
     fn enter(&mut self, arity: usize) -> Result<(), Unfit> {
         let sp = self.b.parameter(0);
         self.b.set(self.sp, sp);
-        self.load_reductions();
         for i in 0..arity {
             let value = if i < ARGUMENTS { self.b.parameter(1 + i) } else { self.load_x(i) };
             self.set_x(i as u16, value)?;
@@ -381,7 +394,6 @@ impl<'a> Translator<'a> {
     /// Takes what is live before an instruction of the body out of the block (J2), where the stack pointer and X0 are these.
     pub(crate) fn load_live(&mut self, index: usize, sp: Value, x0: Value) -> Result<(), Unfit> {
         self.b.set(self.sp, sp);
-        self.load_reductions();
         self.set_x(0, x0)?;
         for x in self.live.x(index) {
             if x > 0 {
@@ -448,7 +460,6 @@ impl<'a> Translator<'a> {
 
     /// Goes on in tier 0 at what is named, and afterwards here, with what is live before an instruction of the body.
     fn leave(&mut self, name: Name, point: Point, then: usize) -> Result<(), Unfit> {
-        self.store_reductions();
         let (target, what) = (self.b.load(block_word(REGISTERS.visit)), self.named(name));
         let sp = self.b.get(self.sp);
         let (sp_after, x0_after, next) = (self.b.value(Type::Word), self.b.value(Type::Word), self.b.block());
@@ -459,7 +470,6 @@ impl<'a> Translator<'a> {
 
     /// Goes on at an instruction in tier 0, with these X registers, and does not come back but by what that leads to.
     pub(crate) fn descend(&mut self, index: usize, x: &[Value]) -> Result<(), Unfit> {
-        self.store_reductions();
         let what = self.named(Name::Visit(index));
         self.b.store(block_word(REGISTERS.way_down), what);
         let (target, sp) = (self.b.load(block_word(REGISTERS.descend)), self.b.get(self.sp));

@@ -205,6 +205,10 @@ pub enum Op {
     Load(Value, Place),
     /// Writes; of a word that is wider than the place, the low bytes.
     Store(Place, Value),
+    /// The counter, a number of 32 bits with a sign that a machine register of its own holds throughout, over calls and visits too.
+    Counter(Value),
+    /// Sets the counter to the low 32 bits of a word.
+    SetCounter(Value),
     /// Two words.
     Binary(Value, Binary, Value, Value),
     /// One word.
@@ -228,8 +232,9 @@ pub enum Op {
     /// Calls a function at an address by the processor's convention for C, with at most six words; gives its word, if one is wanted. It touches no
     /// frame of Erlang's stack, takes no room, never stops. Values live on.
     Leaf(Option<Value>, Value, Vec<Value>),
-    /// The same, of a function that keeps all registers and gives no word: where it is rare, what is not gives up no register for it.
-    RareLeaf(Value, Vec<Value>),
+    /// Calls a function that keeps all registers, and takes and gives no words but in memory: where it is rare, what is not gives up no register for
+    /// it.
+    RareLeaf(Value),
 }
 
 /// Where a block goes on.

@@ -13,8 +13,8 @@
 //! | `Op::Leaf` | a call by the convention for C, rsp 0 mod 16 at the call instruction | | | |
 //! | `Op::RareLeaf` | the same, of a function that keeps all registers, those for floats as far as doubles need them | | | |
 //!
-//! r15 is the register block everywhere; no code writes it. No other register keeps its value over a border, and rbp is not touched: it is what the
-//! trampoline left in it. All ways out are indirect jumps through a register or a record; nothing is pushed, so whoever wants
+//! r15 is the register block everywhere; no code writes it. ebp is the counter everywhere, and the upper half of rbp anything. No other register keeps its
+//! value over a border. All ways out are indirect jumps through a register or a record; nothing is pushed, so whoever wants
 //! to leave from anywhere loads rsp with what the trampoline has kept.
 //!
 //! # How
@@ -26,13 +26,15 @@
 //! 1. the entry is behind the prologue (and the test);
 //! 2. the jump of a tail call moves up over the epilogue before it;
 //! 3. a return becomes `jmp [rcx]`, over its epilogue, too;
-//! 4. checks for overflow branch on the processor's flag ([`flags`]).
+//! 4. checks for overflow branch on the processor's flag ([`flags`]);
+//! 5. reads and writes of the counter become moves from and to its register ([`counter`]).
 //!
 //! Then rsp is a constant in all code, and what Cranelift spills goes to one area that all functions share, since nothing spilled lives over a border.
 //! The result is decoded once more and has to keep native/B1 to B4 ([`check`]); if anything is unexpected the form is compiled again without
 //! optimising, and after that refused.
 
 mod check;
+mod counter;
 mod decode;
 mod edit;
 mod flags;

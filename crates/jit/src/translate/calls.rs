@@ -8,7 +8,7 @@ use myriad_heap::RESERVED;
 use myriad_interp::decode::{At, is_ordinary_call};
 use myriad_interp::tiers::REGISTERS;
 use myriad_native::form::{
-    ARGUMENTS, Base, Binary, BlockId, Condition, End, Place, Point, Region, Type, Value, Variable, Width,
+    ARGUMENTS, Binary, BlockId, Condition, End, Op as FormOp, Place, Point, Region, Type, Value, Variable, Width,
 };
 use myriad_term::boxed::Header;
 use myriad_term::{Export, FunEntry, FunId, Kind, Term, layout};
@@ -36,13 +36,8 @@ pub(super) const FUN_WORDS: usize = 3;
 /// Where a fun's entry says how many arguments it takes, one byte.
 const FUN_ARITY: usize = offset_of!(FunEntry, id) + offset_of!(FunId, arity);
 
-/// Reductions in the register block.
-const REDUCTIONS: Place =
-    Place { base: Base::Block, offset: REGISTERS.reductions as i32, width: Width::S32, region: Region::Registers };
-
 impl<'a> Translator<'a> {
     pub(super) fn return_(&mut self) -> Result<(), Unfit> {
-        self.store_reductions();
         let (sp, x0) = (self.b.get(self.sp), self.x(0)?);
         self.b.end(End::Return { sp, x0 });
         Ok(())
@@ -114,39 +109,11 @@ impl<'a> Translator<'a> {
 
     /// The same, where none left leads to `stops`, uncounted.
     fn count_or(&mut self, stops: BlockId) {
-        let left = match self.reductions {
-            Some(left) => self.b.get(left),
-            None => self.b.load(REDUCTIONS),
-        };
+        let left = self.b.counter();
         let runs = self.b.compare_with(Condition::Greater, left, 1);
         self.b.unless(runs, stops, Some(true));
         let left = self.b.with(Binary::Sub, left, 1);
-        match self.reductions {
-            Some(variable) => self.b.set(variable, left),
-            None => self.b.store(Place { width: Width::U32, ..REDUCTIONS }, left),
-        }
-    }
-
-    /// Does an instruction call the function itself in tail position?
-    pub(super) fn is_loop(&self, at: &At<'a>) -> bool {
-        let callee = matches!(at.op, Op::CallLast | Op::CallOnly).then(|| self.local(at.args));
-        matches!(callee, Some(Ok(Callee::Local(function))) if std::ptr::eq(function, self.function))
-    }
-
-    /// The block's reductions go to their variable, if there is one.
-    pub(super) fn load_reductions(&mut self) {
-        if let Some(variable) = self.reductions {
-            let left = self.b.load(REDUCTIONS);
-            self.b.set(variable, left);
-        }
-    }
-
-    /// The function is left (jit.translate/J3).
-    pub(super) fn store_reductions(&mut self) {
-        if let Some(variable) = self.reductions {
-            let left = self.b.get(variable);
-            self.b.store(Place { width: Width::U32, ..REDUCTIONS }, left);
-        }
+        self.b.op(FormOp::SetCounter(left));
     }
 
     /// Tells tier 0 whom the call runs, in case that has no machine code; and where its code is.
@@ -178,14 +145,12 @@ impl<'a> Translator<'a> {
 
     /// Calls in tail position.
     fn end_tail(&mut self, target: Value, x: Vec<Value>) {
-        self.store_reductions();
         let sp = self.b.get(self.sp);
         self.b.end(End::Tail { target, sp, x });
     }
 
     /// Pushes the return point, and calls: where it goes on.
     fn end_call(&mut self, target: Value, x: Vec<Value>) -> Return {
-        self.store_reductions();
         let (sp, record) = (self.b.get(self.sp), self.named(Name::Record(self.index)));
         self.b.store(word_at(sp, -8, Region::Stack), record);
         let sp = self.b.with(Binary::Sub, sp, 8);
@@ -208,6 +173,11 @@ impl<'a> Translator<'a> {
         if let Callee::Local(function) = callee
             && std::ptr::eq(function, self.function)
         {
+            if self.is_deaf {
+                self.drop_frame(slots);
+                self.b.jump(self.body);
+                return Ok(true);
+            }
             // A loop; where calls are traced, the next turn is one.
             let module = self.module_address();
             let breakpoints = Place {

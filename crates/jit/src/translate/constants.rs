@@ -58,8 +58,11 @@ impl Translator<'_> {
     pub(crate) fn leaf(&mut self, leaf: Leaf, arguments: &[Value]) -> Value {
         let target = self.named(Name::Leaf(leaf));
         if leaf.is_rare() {
-            self.b.op(FormOp::RareLeaf(target, arguments.to_vec()));
-            return self.b.load(block_word(REGISTERS.said));
+            for (i, argument) in arguments.iter().enumerate() {
+                self.b.store(block_word(REGISTERS.told + 8 * i), *argument);
+            }
+            self.b.op(FormOp::RareLeaf(target));
+            return self.b.load(block_word(REGISTERS.told));
         }
         self.b.gives(|value| FormOp::Leaf(Some(value), target, arguments.to_vec()))
     }

@@ -2,9 +2,11 @@
 
 use super::tests::TypeTest;
 use super::{Translator, Unfit};
+use crate::builder::block_word;
 use myriad_beam::{Arg, Op};
 use myriad_interp::decode::At;
 use myriad_interp::leaves::Leaf;
+use myriad_interp::tiers::REGISTERS;
 use myriad_native::form::{Binary, BlockId, Checked, Condition, End, FloatBinary, Op as FormOp, Value};
 use myriad_term::boxed::Header;
 use myriad_term::{Atom, Kind, Mfa, Term, am, layout};
@@ -53,6 +55,7 @@ impl<'a> Translator<'a> {
                 am::byte_size => self.by_leaf(Leaf::ByteSize, &[a], to),
                 am::bit_size => self.by_leaf(Leaf::BitSize, &[a], to),
                 am::length => self.by_leaf(Leaf::Length, &[a], to),
+                am::get => self.dictionary_value(a, to),
                 _ => self.truth_of_type(function, a, to),
             };
         }
@@ -173,6 +176,14 @@ impl<'a> Translator<'a> {
     fn select(&mut self, condition: Value, then: Term, otherwise: Term) -> Value {
         let (then, otherwise) = (self.b.word(then.raw()), self.b.word(otherwise.raw()));
         self.b.gives(|value| FormOp::Select(value, condition, then, otherwise))
+    }
+
+    /// `get(Key)`
+    fn dictionary_value(&mut self, key: &Arg, to: &Arg) -> Result<bool, Unfit> {
+        let (context, key) = (self.b.load(block_word(REGISTERS.context)), self.source(key)?);
+        let value = self.leaf(Leaf::DictionaryValue, &[context, key]);
+        self.set(to, value)?;
+        Ok(true)
     }
 
     /// What a leaf gives; where that is none the instruction is visited.
@@ -299,31 +310,43 @@ impl<'a> Translator<'a> {
         Ok(true)
     }
 
-    /// How far a constant shifts, if it does not shift everything out.
-    fn shift(&self, by: &Arg) -> Result<Option<u64>, Unfit> {
-        Ok(self.constant(by)?.and_then(Term::as_small).and_then(|by| u64::try_from(by).ok()).filter(|by| *by <= 60))
+    /// How far a small integer is shifted, if that is neither backwards nor everything out; else control goes on in `slow`. `None`: it never is.
+    fn distance(&mut self, by: &Arg, slow: BlockId) -> Result<Option<Value>, Unfit> {
+        const MOST: u64 = 60;
+        if let Some(by) = self.constant(by)? {
+            let by = by.as_small().and_then(|by| u64::try_from(by).ok()).filter(|by| *by <= MOST);
+            return Ok(by.map(|by| self.b.word(by)));
+        }
+        let by = self.source(by)?;
+        let small = self.is_small(by);
+        self.b.unless(small, slow, Some(true));
+        // The word of a number below zero is above all of these.
+        let within = self.b.compare_with(Condition::BelowOrEqual, by, MOST << layout::SMALL_SHIFT);
+        self.b.unless(within, slow, Some(true));
+        Ok(Some(self.b.with(Binary::ShiftRight, by, layout::SMALL_SHIFT.into())))
     }
 
     fn shift_right(&mut self, a: &Arg, b: &Arg, to: &Arg) -> Result<bool, Unfit> {
-        let Some(by) = self.shift(b)? else { return Ok(false) };
+        let slow = self.b.block();
+        let Some(by) = self.distance(b, slow)? else { return Ok(false) };
         let value = self.source(a)?;
         let small = self.is_small(value);
-        self.or_visit(small, |t| {
-            let shifted = t.b.with(Binary::ShiftRightSigned, value, by);
-            let result = t.b.with(Binary::And, shifted, !layout::TAG_MASK);
-            t.set(to, result)
-        })?;
+        self.b.unless(small, slow, Some(true));
+        let shifted = self.b.binary(Binary::ShiftRightSigned, value, by);
+        let result = self.b.with(Binary::And, shifted, !layout::TAG_MASK);
+        self.set(to, result)?;
+        self.meet(slow)?;
         Ok(true)
     }
 
     fn shift_left(&mut self, a: &Arg, b: &Arg, to: &Arg) -> Result<bool, Unfit> {
-        let Some(by) = self.shift(b)? else { return Ok(false) };
-        let value = self.source(a)?;
         let slow = self.b.block();
+        let Some(by) = self.distance(b, slow)? else { return Ok(false) };
+        let value = self.source(a)?;
         let small = self.is_small(value);
         self.b.unless(small, slow, Some(true));
-        let result = self.b.with(Binary::ShiftLeft, value, by);
-        let back = self.b.with(Binary::ShiftRightSigned, result, by);
+        let result = self.b.binary(Binary::ShiftLeft, value, by);
+        let back = self.b.binary(Binary::ShiftRightSigned, result, by);
         let fits = self.b.compare(Condition::Equal, back, value);
         self.b.unless(fits, slow, Some(true));
         self.set(to, result)?;

@@ -293,12 +293,13 @@ impl<'a> Translator<'a> {
                 let bits = self.b.with(Binary::Sub, word, layout::BOXED);
                 let bits = self.b.with(Binary::And, bits, layout::TAG_MASK & !1);
                 let memory = self.b.compare_with(Condition::Equal, bits, 0);
-                self.b.unless(memory, no, None);
+                // Most comparisons are of atoms and small integers.
+                self.b.unless(memory, no, Some(false));
             }
             self.b.jump(slow);
         } else {
             let small = self.both_small(a, first, b, second)?;
-            self.b.end(End::Branch { condition: small, then: no, otherwise: slow, likely: None });
+            self.b.end(End::Branch { condition: small, then: no, otherwise: slow, likely: Some(true) });
         }
         self.b.begin(slow);
         let equal = self.leaf(leaf, &[first, second]);
@@ -319,7 +320,7 @@ impl<'a> Translator<'a> {
         let [small, float] = [Term::is_small, Term::is_immediate_float].map(|is| self.may_both_be(first, second, is));
         if small? {
             let (other, are) = (self.b.block(), self.both_small(first, a, second, b)?);
-            self.b.unless(are, other, None);
+            self.b.unless(are, other, Some(true));
             let holds = self.b.compare(condition, a, b);
             self.b.end(End::Branch { condition: holds, then: yes, otherwise: no, likely: None });
             self.b.begin(other);
@@ -328,7 +329,7 @@ impl<'a> Translator<'a> {
             for (arg, word) in [(first, a), (second, b)] {
                 if self.constant(arg)?.is_none() {
                     let tagged = self.is_tagged_float(word);
-                    self.b.unless(tagged, slow, None);
+                    self.b.unless(tagged, slow, Some(true));
                 }
             }
             let (x, y) = (self.untag(a), self.untag(b));

@@ -99,7 +99,9 @@ impl Display for Op {
             Self::ToFloat(to, a) => write!(f, "{to} = to_float {a}"),
             Self::Leaf(Some(to), target, arguments) => write!(f, "{to} = leaf {target}({})", List(arguments)),
             Self::Leaf(None, target, arguments) => write!(f, "leaf {target}({})", List(arguments)),
-            Self::RareLeaf(target, arguments) => write!(f, "rare leaf {target}({})", List(arguments)),
+            Self::Counter(to) => write!(f, "{to} = counter"),
+            Self::SetCounter(from) => write!(f, "counter = {from}"),
+            Self::RareLeaf(target) => write!(f, "rare leaf {target}"),
         }
     }
 }

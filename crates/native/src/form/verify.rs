@@ -236,6 +236,8 @@ impl User<'_, '_> {
                 let kind = self.place(place)?;
                 self.uses(*from, kind)
             }
+            Op::Counter(to) => gives(to, Type::Word),
+            Op::SetCounter(from) => self.words(&[*from]),
             Op::Binary(to, _, a, b) | Op::Compare(to, _, a, b) => {
                 gives(to, Type::Word)?;
                 self.words(&[*a, *b])
@@ -280,7 +282,7 @@ impl User<'_, '_> {
                 to.iter().try_for_each(|to| gives(to, Type::Word))?;
                 self.leaf(*target, arguments)
             }
-            Op::RareLeaf(target, arguments) => self.leaf(*target, arguments),
+            Op::RareLeaf(target) => self.leaf(*target, &[]),
         }
     }
 
@@ -317,13 +319,14 @@ impl Op {
     /// The value that it gives.
     pub fn gives(&self) -> Option<Value> {
         match self {
-            Self::Source(_) | Self::Set(..) | Self::Store(..) | Self::RareLeaf(..) => None,
+            Self::Source(_) | Self::Set(..) | Self::Store(..) | Self::SetCounter(_) | Self::RareLeaf(_) => None,
             Self::Leaf(to, ..) => *to,
             Self::Word(to, _)
             | Self::Float(to, _)
             | Self::Symbol(to, _)
             | Self::Get(to, _)
             | Self::Load(to, _)
+            | Self::Counter(to)
             | Self::Binary(to, ..)
             | Self::Unary(to, ..)
             | Self::Compare(to, ..)

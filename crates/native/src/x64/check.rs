@@ -1,12 +1,13 @@
 //! What edited code has to keep, whatever made it.
 //!
-//! B1. rsp never changes but by a call that comes back; rbp and r15 are not written, rbp is not read.
+//! B1. rsp never changes but by a call that comes back; r15 is not written; rbp is read and written as the counter only, where the mark says so.
 //! B2. What is addressed by rsp lies in the spill area.
 //! B3. Code leaves by an indirect jump through a register or to the first word of a record, where its mark says that it leaves.
 //! B4. At the entry nothing lives but parameters, at a point nothing but its two words.
 
 use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register};
 
+use super::counter;
 use super::decode::Decoded;
 use super::liveness::{self, Set};
 use super::marks::{Kind, Mark, Ranges};
@@ -54,19 +55,23 @@ fn check_one(
             if instruction.memory_base() == Register::RCX
                 && instruction.memory_index() == Register::None
                 && instruction.memory_displacement64() == 0 => {}
-        (FlowControl::IndirectCall, Some(Kind::Leaf(_) | Kind::RareLeaf(_) | Kind::Door))
+        (FlowControl::IndirectCall, Some(Kind::Leaf(_) | Kind::RareLeaf | Kind::Door))
             if instruction.op0_kind() == OpKind::Register => {}
         (FlowControl::Exception, _) if instruction.mnemonic() == Mnemonic::Ud2 => {}
         (FlowControl::Next | FlowControl::UnconditionalBranch | FlowControl::ConditionalBranch, _) => {}
         _ => return Err(format!("{:?} with mark {kind:?} (native/B3)", instruction.mnemonic())),
     }
+    if counter::is_access(instruction) {
+        return Err("the counter in memory (native/B1)".to_owned());
+    }
+    let counts = kind == Some(Kind::Counter) && counter::is_move(instruction);
     let calls = flow == FlowControl::IndirectCall;
     let info = factory.info(instruction);
     for used in info.used_registers() {
         let register = used.register().full_register();
         let reads = matches!(used.access(), OpAccess::Read | OpAccess::CondRead);
         let wrong = match register {
-            Register::RBP => true,
+            Register::RBP => !counts,
             Register::R15 => !reads,
             Register::RSP => !calls && (!reads || is_operand(instruction, Register::RSP)),
             _ => false,

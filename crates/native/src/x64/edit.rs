@@ -6,6 +6,7 @@
 use iced_x86::{Code as Opcode, FlowControl, Instruction, Mnemonic, OpKind, Register};
 
 use super::check;
+use super::counter;
 use super::decode::Decoded;
 use super::flags::branch_on_overflow;
 use super::marks::{Kind, Ranges};
@@ -65,6 +66,7 @@ pub fn edit(made: Made<'_>) -> Result<Code, Refused> {
             figures.exits += 1;
         }
     }
+    counter::move_to_register(&mut bytes, &decoded, &made.ranges).map_err(unexpected)?;
     let checked = |bytes: &[u8]| {
         let decoded = Decoded::new(bytes, handlers.iter().copied().chain([entry]))?;
         let live = check::check(&decoded, &made.ranges, entry, &handlers, frame.size)?;

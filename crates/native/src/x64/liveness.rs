@@ -86,7 +86,10 @@ const CLOBBERED: [Register; 9] = [
 
 fn with(spilled: u32, registers: &[Register]) -> Set {
     let mut set = Set::empty(spilled);
-    registers.iter().chain(&[Register::RSP, Register::R15]).for_each(|register| set.insert_word(*register));
+    registers
+        .iter()
+        .chain(&[Register::RSP, Register::RBP, Register::R15])
+        .for_each(|register| set.insert_word(*register));
     set
 }
 
@@ -116,11 +119,11 @@ pub fn effect(
     let kind = mark.map(|mark| mark.kind);
     match (instruction.flow_control(), kind) {
         (FlowControl::IndirectCall, kind) => {
-            let words = if let Some(Kind::Leaf(words) | Kind::RareLeaf(words)) = kind { words } else { 0 };
+            let words = if let Some(Kind::Leaf(words)) = kind { words } else { 0 };
             effect.reads = with(spilled, &ARGUMENT_REGISTERS[..words]);
             effect.reads.insert_word(instruction.op0_register());
             effect.writes = Set::empty(spilled);
-            if matches!(kind, Some(Kind::RareLeaf(_))) {
+            if kind == Some(Kind::RareLeaf) {
                 effect.writes.insert(FLAGS);
                 return Ok(effect);
             }

@@ -11,12 +11,14 @@ pub enum Kind {
     Return,
     /// It calls a function by the convention for C, with so many words.
     Leaf(usize),
-    /// The same, of one that keeps all registers.
-    RareLeaf(usize),
+    /// The same, of one that keeps all registers and takes none.
+    RareLeaf,
     /// The call that is never made.
     Door,
     /// Arithmetic whose overflow is branched on.
     Checked,
+    /// It reads or writes the counter.
+    Counter,
 }
 
 /// A source location.

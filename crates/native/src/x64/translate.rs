@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::condcodes::{CondCode as _, FloatCC, IntCC};
 use cranelift_codegen::ir::{
     self, AbiParam, AliasRegion, AliasRegionData, BlockArg, ExceptionTableData, ExceptionTableItem, ExceptionTag,
     ExternalName, GlobalValueData, InstBuilder, MemFlagsData, SigRef, Signature, SourceLoc, TrapCode, UserExternalName,
@@ -11,6 +11,7 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 
+use super::counter::COUNTER;
 use super::heat::cold_blocks;
 use super::marks::{Kind, Mark};
 use crate::form::graph::{ENTRY, Graph, Node, ROOT, targets};
@@ -46,9 +47,10 @@ struct Translator<'f, 'b> {
     blocks: Vec<ir::Block>,
     /// Before the head of a loop, if the loop is entered from several ways in: what is moved out of the loop must not move out of the ways in as well.
     preheaders: Vec<Option<ir::Block>>,
-    regions: [AliasRegion; 4],
+    regions: [AliasRegion; 5],
     tails: [Option<SigRef>; ARGUMENTS + 2],
-    leaves: [[Option<SigRef>; 7]; 2],
+    leaves: [Option<SigRef>; 7],
+    rare_leaf: Option<SigRef>,
     marks: Vec<Mark>,
     source: Option<u32>,
     /// The register block, in the block that is translated.
@@ -74,7 +76,7 @@ pub fn translate(
     config: TargetFrontendConfig,
 ) -> Translated {
     function.signature = signature(ARGUMENTS + 1);
-    let regions = ["heap", "stack", "registers", "other"].map(|name| {
+    let regions = ["heap", "stack", "registers", "other", "counter"].map(|name| {
         let user_id = function.dfg.alias_regions.len() as u32;
         function.dfg.alias_regions.insert(AliasRegionData { user_id, description: Cow::Borrowed(name) })
     });
@@ -92,7 +94,8 @@ pub fn translate(
         preheaders: vec![None; form.blocks.len()],
         regions,
         tails: [None; ARGUMENTS + 2],
-        leaves: [[None; 7]; 2],
+        leaves: [None; 7],
+        rare_leaf: None,
         marks: Vec::new(),
         source: None,
         register_block: None,
@@ -286,19 +289,35 @@ impl Translator<'_, '_> {
         self.bytes[value.0 as usize].unwrap_or_else(|| self.get(value))
     }
 
+    /// The opposite of a comparison of words.
+    fn opposite(&mut self, truth: ir::Value) -> Option<ir::Value> {
+        let dfg = &self.builder.func.dfg;
+        let ir::InstructionData::IntCompare { cond, args: [a, b], .. } = dfg.insts[dfg.value_def(truth).inst()?] else {
+            return None;
+        };
+        Some(self.builder.ins().icmp(cond.complement(), a, b))
+    }
+
     fn set_truth(&mut self, to: Value, byte: ir::Value) {
         let word = self.builder.ins().uextend(WORD, byte);
         self.bytes[to.0 as usize] = Some(byte);
         self.set(to, word);
     }
 
+    fn register_block(&mut self) -> ir::Value {
+        let block = self.register_block.unwrap_or_else(|| self.builder.ins().get_pinned_reg(WORD));
+        *self.register_block.insert(block)
+    }
+
+    /// Where Cranelift takes the counter to be, which the edits know.
+    fn counter(&mut self) -> (ir::Value, MemFlagsData) {
+        (self.register_block(), MemFlagsData::trusted().with_alias_region(Some(self.regions[4])))
+    }
+
     fn address(&mut self, place: &Place) -> (ir::Value, MemFlagsData) {
         let base = match place.base {
             Base::Value(value) => self.get(value),
-            Base::Block => {
-                let block = self.register_block.unwrap_or_else(|| self.builder.ins().get_pinned_reg(WORD));
-                *self.register_block.insert(block)
-            }
+            Base::Block => self.register_block(),
         };
         let region = match place.region {
             Region::Heap => 0,
@@ -373,16 +392,25 @@ impl Translator<'_, '_> {
             Op::FloatBinary(..) | Op::FloatNegate(..) | Op::FloatBits(..) | Op::BitsFloat(..) | Op::ToFloat(..) => {
                 self.float(op)
             }
-            Op::RareLeaf(target, arguments) => {
-                let (target, arguments) = (self.get(*target), self.get_all(arguments));
-                let signature = self.leaf_signature(arguments.len(), true);
-                self.marked(Kind::RareLeaf(arguments.len()), |this| {
-                    this.builder.ins().call_indirect(signature, target, &arguments)
-                });
+            Op::Counter(to) => {
+                let (base, flags) = self.counter();
+                let value = self.marked(Kind::Counter, |this| this.builder.ins().sload32(flags, base, COUNTER));
+                self.set(*to, value);
+            }
+            Op::SetCounter(from) => {
+                let ((base, flags), value) = (self.counter(), self.get(*from));
+                self.marked(Kind::Counter, |this| this.builder.ins().istore32(flags, value, base, COUNTER));
+            }
+            Op::RareLeaf(target) => {
+                let target = self.get(*target);
+                let builder = &mut self.builder;
+                let plain = || builder.import_signature(Signature::new(CallConv::PreserveAll));
+                let signature = *self.rare_leaf.get_or_insert_with(plain);
+                self.marked(Kind::RareLeaf, |this| this.builder.ins().call_indirect(signature, target, &[]));
             }
             Op::Leaf(to, target, arguments) => {
                 let (target, arguments) = (self.get(*target), self.get_all(arguments));
-                let signature = self.leaf_signature(arguments.len(), false);
+                let signature = self.leaf_signature(arguments.len());
                 let call = self.marked(Kind::Leaf(arguments.len()), |this| {
                     this.builder.ins().call_indirect(signature, target, &arguments)
                 });
@@ -474,16 +502,14 @@ impl Translator<'_, '_> {
         self.set(to, value);
     }
 
-    fn leaf_signature(&mut self, words: usize, is_rare: bool) -> SigRef {
-        if let Some(known) = self.leaves[usize::from(is_rare)][words] {
+    fn leaf_signature(&mut self, words: usize) -> SigRef {
+        if let Some(known) = self.leaves[words] {
             return known;
         }
-        let mut signature = Signature::new(if is_rare { CallConv::PreserveAll } else { CallConv::SystemV });
+        let mut signature = Signature::new(CallConv::SystemV);
         signature.params = vec![AbiParam::new(WORD); words];
-        if !is_rare {
-            signature.returns = vec![AbiParam::new(WORD)];
-        }
-        *self.leaves[usize::from(is_rare)][words].insert(self.builder.import_signature(signature))
+        signature.returns = vec![AbiParam::new(WORD)];
+        *self.leaves[words].insert(self.builder.import_signature(signature))
     }
 
     fn end(&mut self, node: Node, end: &End) {
@@ -495,7 +521,11 @@ impl Translator<'_, '_> {
             End::Branch { condition, then, otherwise, .. } => {
                 let condition = self.truth(*condition);
                 let (then, otherwise) = (self.target(node, *then), self.target(node, *otherwise));
-                self.builder.ins().brif(condition, then, &[], otherwise, &[]);
+                // The second target of the two comes right behind, and that is to be the first of ours, with which the function goes on.
+                match self.opposite(condition) {
+                    Some(not) => self.builder.ins().brif(not, otherwise, &[], then, &[]),
+                    None => self.builder.ins().brif(condition, then, &[], otherwise, &[]),
+                };
             }
             End::Checked { result, with, a, b, fits, overflows } => {
                 let (a, b) = (self.get(*a), self.get(*b));

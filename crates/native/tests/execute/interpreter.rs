@@ -4,7 +4,7 @@ use myriad_native::form::{
     Base, Binary, BlockId, Checked, Condition, End, FloatBinary, Form, Op, Place, Point, Unary, Value, Width,
 };
 
-use super::world::{Outcome, World, leaf, visited};
+use super::world::{COUNTED, COUNTER, Outcome, World, leaf, visited};
 
 /// Most operations of a run.
 const MOST: usize = 10_000_000;
@@ -177,9 +177,19 @@ impl Run<'_> {
         }
     }
 
+    fn counter(&self) -> i32 {
+        self.world.block[COUNTER] as i32
+    }
+
+    fn set_counter(&mut self, to: i32) {
+        self.world.block[COUNTER] = u64::from(to as u32);
+    }
+
     fn op(&mut self, op: &Op) {
         let (to, word) = match op {
-            Op::Source(_) | Op::RareLeaf(..) => return,
+            Op::Source(_) | Op::RareLeaf(_) => return,
+            Op::SetCounter(from) => return self.set_counter(self.get(*from) as i32),
+            Op::Counter(to) => (*to, i64::from(self.counter()) as u64),
             Op::Set(variable, from) => {
                 self.variables[variable.0 as usize] = self.get(*from);
                 return;
@@ -248,6 +258,7 @@ impl Run<'_> {
                 let (sp, what) = (self.get(*sp), self.get(*what));
                 let x0 = visited(self.world.block[8]);
                 self.world.block[8] = self.world.block[8].wrapping_add(1);
+                self.set_counter(self.counter().wrapping_add(COUNTED));
                 let point = self.world.point_of(what).expect("a record");
                 self.enter_point(point, sp, x0)
             }

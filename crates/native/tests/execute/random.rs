@@ -220,7 +220,7 @@ impl<'r> Generator<'r> {
             self.sources += 1;
             self.builder.op(Op::Source(self.sources));
         }
-        match self.random.below(26) {
+        match self.random.below(27) {
             0..=5 => self.arithmetic(),
             6 => self.compare(),
             7..=8 => self.memory(),
@@ -255,6 +255,7 @@ impl<'r> Generator<'r> {
             20 if depth < 2 => self.repeat(depth),
             21..=22 => self.call(),
             23..=24 => self.visit(),
+            25 => self.counter(),
             _ => self.store_float(),
         }
     }
@@ -321,15 +322,25 @@ impl<'r> Generator<'r> {
         self.words.push(value);
     }
 
+    fn counter(&mut self) {
+        if self.random.below(2) == 0 {
+            let from = self.a_word();
+            self.builder.op(Op::SetCounter(from));
+        } else {
+            let value = self.builder.give(Type::Word, Op::Counter);
+            self.words.push(value);
+        }
+    }
+
     fn leaf(&mut self) {
+        if self.random.below(2) == 0 {
+            let target = self.builder.name(Name::RareLeaf);
+            self.builder.op(Op::RareLeaf(target));
+            return;
+        }
         let words: Vec<Value> = (0..self.random.below(7)).map(|_| self.a_word()).collect();
         // What is not given the function reads as rubbish, so all six are.
         let words = if words.len() < 6 { [words, vec![self.builder.word(5); 6]].concat()[..6].to_vec() } else { words };
-        if self.random.below(2) == 0 {
-            let target = self.builder.name(Name::RareLeaf);
-            self.builder.op(Op::RareLeaf(target, words));
-            return;
-        }
         let target = self.builder.name(Name::Leaf);
         let to = (self.random.below(4) > 0).then(|| self.builder.value(Type::Word));
         self.builder.op(Op::Leaf(to, target, words));

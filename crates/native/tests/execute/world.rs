@@ -65,6 +65,12 @@ impl Name {
     }
 }
 
+/// The word of the register block that has the counter before and after a run.
+pub const COUNTER: usize = 7;
+
+/// What a visit adds to the counter.
+pub const COUNTED: i32 = 0x1234_5678;
+
 /// What a visit gives back as X0, of word 8 of the block, which it counts up.
 pub fn visited(word: u64) -> u64 {
     word.wrapping_mul(0x9e37_79b9).wrapping_add(17)
@@ -123,6 +129,8 @@ pub struct Outcome {
     pub sp: usize,
     /// X0.
     pub x0: u64,
+    /// The counter.
+    pub counter: i32,
     /// The register block behind the trampoline's words.
     pub block: Vec<u64>,
     /// The heap.
@@ -239,6 +247,7 @@ impl World {
         Outcome {
             sp: ((sp - self.stack.as_ptr() as u64) / 8) as usize,
             x0,
+            counter: self.block[COUNTER] as i32,
             block: self.block[FIRST_FREE..].to_vec(),
             heap: self.heap.to_vec(),
             stack: self.stack.clone(),
@@ -264,7 +273,6 @@ impl World {
 
     fn came_back(&self) -> Outcome {
         assert_eq!(self.block[3], self.block[0] - u64::from(SPILL_AREA), "rsp is not what it was");
-        assert_eq!(self.block[4], 0x1234_5678, "rbp is not what it was");
         self.outcome(self.block[1], self.block[2])
     }
 }
@@ -307,7 +315,7 @@ unsafe extern "C" fn enter(block: *mut u64, address: usize, sp: u64, x: *const u
         "mov [r15 + 40], rdx",
         "mov [r15 + 48], rcx",
         rubbish!(),
-        "mov ebp, 0x12345678",
+        "mov ebp, [r15 + {counter}]",
         "mov rax, [r15 + 48]",
         "mov rdi, [r15 + 40]",
         "mov rsi, [rax]",
@@ -318,6 +326,7 @@ unsafe extern "C" fn enter(block: *mut u64, address: usize, sp: u64, x: *const u
         "mov rax, rbx",
         "jmp r11",
         area = const SPILL_AREA,
+        counter = const 8 * COUNTER,
     )
 }
 
@@ -334,11 +343,12 @@ unsafe extern "C" fn enter_point(block: *mut u64, address: usize, sp: u64, x0: u
         "mov [r15 + 40], rdx",
         "mov [r15 + 48], rcx",
         rubbish!(),
-        "mov ebp, 0x12345678",
+        "mov ebp, [r15 + {counter}]",
         "mov rax, [r15 + 40]",
         "mov rdx, [r15 + 48]",
         "jmp r11",
         area = const SPILL_AREA,
+        counter = const 8 * COUNTER,
     )
 }
 
@@ -349,11 +359,12 @@ unsafe extern "C" fn leave() {
         "mov [r15 + 8], rax",
         "mov [r15 + 16], rdx",
         "mov [r15 + 24], rsp",
-        "mov [r15 + 32], rbp",
+        "mov [r15 + {counter}], ebp",
         "mov rsp, [r15]",
         "add rsp, 8",
         "pop r15; pop r14; pop r13; pop r12; pop rbx; pop rbp",
         "ret",
+        counter = const 8 * COUNTER,
     )
 }
 
@@ -369,8 +380,10 @@ unsafe extern "C" fn visit() {
         "mov eax, 0x9e3779b9",
         "imul rdx, rax",
         "add rdx, 17",
+        "add ebp, {counted}",
         "mov rax, [r15 + 40]",
         "mov rcx, r11",
         "jmp [rcx]",
+        counted = const COUNTED,
     )
 }
