@@ -66,12 +66,18 @@ fn charge(ctx: &mut Ctx<'_>, bytes: usize) -> Result<(), Escape> {
 
 /// The byte at the index that `index` says for the size.
 fn byte(binary: Term, index: impl FnOnce(usize) -> Option<usize>) -> BifResult {
-    let bits = binary.as_bits().filter(|b| b.is_binary()).ok_or(BADARG)?;
+    let byte = match binary.as_aligned_bytes() {
+        Some(bytes) => index(bytes.len()).and_then(|i| bytes.get(i).copied()),
+        None => unaligned_byte(binary, index),
+    };
+    byte.map(|byte| Term::small(i64::from(byte))).ok_or(BADARG)
+}
+
+#[cold]
+fn unaligned_byte(binary: Term, index: impl FnOnce(usize) -> Option<usize>) -> Option<u8> {
+    let bits = binary.as_bits().filter(|bits| bits.is_binary())?;
     let size = bits.len() / 8;
-    match index(size) {
-        Some(i) if i < size => Ok(Term::small(i64::from(bits.byte(i)))),
-        _ => badarg(),
-    }
+    index(size).filter(|i| *i < size).map(|i| bits.byte(i))
 }
 
 fn at_2(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {

@@ -60,6 +60,11 @@ impl Fault {
     }
 }
 
+/// Is a size whole units? Without a division for the usual units.
+fn is_multiple(bits: usize, unit: usize) -> bool {
+    if unit.is_power_of_two() { bits & (unit - 1) == 0 } else { bits.is_multiple_of(unit) }
+}
+
 /// Size operand times unit.
 fn size_in_bits(size: Term, unit: usize) -> Result<usize, Fault> {
     match size.as_small() {
@@ -98,7 +103,7 @@ fn segment_bits(kind: u32, unit: usize, value: Term, size: Term) -> Result<usize
             let wanted = if all { 0 } else { size_in_bits(size, unit)? };
             let bits = value.as_bits().ok_or(Fault::Type)?.len();
             match all {
-                true if bits % unit != 0 => Err(Fault::Unit),
+                true if !is_multiple(bits, unit) => Err(Fault::Unit),
                 true => Ok(bits),
                 false if wanted > bits => Err(Fault::Short),
                 false => Ok(wanted),
@@ -616,7 +621,7 @@ unsafe fn append_to(
         Err(fault) => return failed(m, matches!(fault, Fault::TooLarge)),
     };
     match source.as_bits() {
-        Some(bits) if bits.len().is_multiple_of(unit) => {}
+        Some(bits) if is_multiple(bits.len(), unit) => {}
         _ => return failed(m, false),
     }
     let Some((term, _, at, end)) = extend(m, source, extra) else { return failed(m, false) };

@@ -3,7 +3,7 @@
 //! As in [`super::small`] nothing is changed before all is known to be right; whatever is unusual is left to [`super::create_bin`].
 
 use super::small::{Bytes, fill};
-use super::{Segment, set_aux, writable_part, writable_whole};
+use super::{Segment, is_multiple, set_aux, writable_part, writable_whole};
 use crate::machine::Machine;
 use myriad_term::{Term, am};
 
@@ -17,7 +17,7 @@ pub(super) unsafe fn create(m: &mut Machine<'_, '_>, n: usize, segment: impl Fn(
     let (source, size) = unsafe { (first.value(m), first.size(m)) };
     let (whole, offset, old_bits) = source.binary_parts()?;
     let object = writable_whole(source, &whole)?;
-    if !size.is_am(am::all) || !old_bits.is_multiple_of(first.unit) {
+    if !size.is_am(am::all) || !is_multiple(old_bits, first.unit) {
         return None;
     }
     let (shared, start) = (object.shared(), offset + old_bits);
@@ -29,8 +29,7 @@ pub(super) unsafe fn create(m: &mut Machine<'_, '_>, n: usize, segment: impl Fn(
     }
     // SAFETY: the caller's promise.
     unsafe { fill(m, &mut to, 1..n, segment)? };
-    let added = to.written();
-    let (extra, bytes) = (to.bits() - within, start / 8 + added.len());
+    let (extra, bytes) = (to.bits() - within, start / 8 + to.len());
     if extra == 0 || bytes > shared.capacity() {
         return None;
     }
@@ -40,7 +39,7 @@ pub(super) unsafe fn create(m: &mut Machine<'_, '_>, n: usize, segment: impl Fn(
         shared.extend_to(bytes.max(used), bytes);
         *object.ptr().add(1) = bytes.max(used) as u64;
         m.heap().count_binary_words(bytes.saturating_sub(used) / 8);
-        std::ptr::copy_nonoverlapping(added.as_ptr(), shared.data().add(start / 8), added.len());
+        to.copy_to(shared.data().add(start / 8), shared.capacity() - start / 8);
     }
     set_aux(source.as_boxed()?, 0);
     Some(writable_part(m, whole, offset, old_bits + extra))

@@ -38,9 +38,27 @@ impl Bytes {
         self.at
     }
 
-    /// The bytes that hold them.
-    pub(super) fn written(&self) -> &[u8] {
-        &self.bytes[..self.at.div_ceil(8)]
+    /// How many bytes hold them.
+    pub(super) fn len(&self) -> usize {
+        self.at.div_ceil(8)
+    }
+
+    /// Copies them to where there is room for them, and perhaps for more.
+    ///
+    /// # Safety
+    /// There is room for `room` bytes, no fewer than hold them, and nobody else reads or writes there.
+    pub(super) unsafe fn copy_to(&self, to: *mut u8, room: usize) {
+        debug_assert!(self.len() <= room);
+        // A whole word is copied by one instruction.
+        let count = if self.len() <= WORD && room >= WORD { WORD } else { self.len() };
+        // SAFETY: the caller's promise; the buffer is longer than a word.
+        unsafe {
+            if count == WORD {
+                to.cast::<[u8; WORD]>().write(*self.bytes.first_chunk().unwrap_unchecked());
+            } else {
+                std::ptr::copy_nonoverlapping(self.bytes.as_ptr(), to, count);
+            }
+        }
     }
 
     /// Adds the low `n` bits of a number.
@@ -79,7 +97,11 @@ impl Bytes {
 
     fn char(&mut self, kind: u32, flags: u32, c: char) -> Option<()> {
         match kind {
-            segment::UTF8 => self.bytes(c.encode_utf8(&mut [0; 4]).as_bytes()),
+            segment::UTF8 => {
+                let mut buffer = [0; 4];
+                let bits = 8 * c.encode_utf8(&mut buffer).len();
+                self.number(bits, u64::from(u32::from_be_bytes(buffer)) >> (32 - bits))
+            }
             segment::UTF16 => c.encode_utf16(&mut [0; 2]).iter().try_for_each(|unit| {
                 let unit = if bits::is_little(flags) { unit.swap_bytes() } else { *unit };
                 self.number(16, unit.into())
