@@ -15,6 +15,7 @@ compiled(Seed, N, Dir) ->
     Name = gen_module:name(N),
     try binary(forms(Text), Options) of
         {ok, _, Binary, _} -> file:write_file(filename:join(Dir, Name ++ ".beam"), Binary);
+        {error, [{_, [{_, beam_validator, _} | _]} | _], _} -> io:format("generated: OTP's compiler refuses the code that it makes of ~s~n", [Name]);
         {error, [{_, [{none, compile, {crash, Pass, _, _}} | _]} | _], _} -> io:format("generated: pass ~s of OTP's compiler crashes on ~s~n", [Pass, Name]);
         {error, Errors, _} -> faulty(Name, Dir, Text, {Options, Errors})
     catch

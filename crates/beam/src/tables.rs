@@ -40,7 +40,6 @@ fn never_fails(function: &str, arity: u8) -> bool {
     match (function, arity) {
         ("self" | "node", 0) | ("get", 1) => true,
         ("=:=" | "=/=" | "==" | "/=" | "<" | ">" | "=<" | ">=" | "max" | "min", 2) => true,
-        ("is_function" | "is_record", _) => false,
         (name, 1) => name.starts_with("is_"),
         _ => false,
     }
