@@ -18,17 +18,15 @@ use crate::{Executor, Runtime};
 use myriad_heap::LiteralArea;
 use myriad_process::CodePtr;
 use myriad_sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
-use myriad_sync::{LockClass, Mutex, Pins, ShardedCounter};
+use myriad_sync::{EntryWords, LockClass, Mutex, Pins, ShardedCounter};
 use myriad_term::{Atom, Build, Export, FunEntry, Mfa, Term};
 use std::collections::HashMap;
 
 /// One function of one version of a module (or an undefined export, or a built-in): what exports and funs point at.
 #[repr(C, align(16))]
 pub struct Function<R: Runtime> {
-    /// Where it begins in tier 0 (code.entry).
-    pub(crate) entry: AtomicPtr<u32>,
-    /// Where it begins in machine code.
-    pub(crate) native: AtomicPtr<u8>,
+    /// Where it begins in tier 0, and in machine code (code.entry).
+    pub(crate) entry: EntryWords,
     /// Name.
     pub mfa: Mfa,
     /// Index in the module's function table; `u32::MAX` for functions without a module.

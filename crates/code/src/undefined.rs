@@ -2,8 +2,8 @@
 
 use crate::{Entry, Executor, Function, NativePtr, Runtime};
 use myriad_process::CodePtr;
-use myriad_sync::OnceLock;
 use myriad_sync::atomic::AtomicPtr;
+use myriad_sync::{EntryWords, OnceLock};
 use myriad_term::{Mfa, code::on_new_export};
 use std::ptr;
 
@@ -33,8 +33,7 @@ impl<R: Runtime> Function<R> {
     /// A function without a module yet.
     pub fn new(mfa: Mfa, entry: Entry, index: u32) -> Function<R> {
         Function {
-            entry: AtomicPtr::new(entry.tier0.0.cast_mut()),
-            native: AtomicPtr::new(entry.native.0.cast_mut()),
+            entry: EntryWords::new(entry.tier0.0, entry.native.0),
             mfa,
             index,
             module: ptr::null(),

@@ -11,8 +11,8 @@ use crate::tiers::{self, Heat};
 use crate::verdict::Verdict;
 use myriad_code::{Entry, NativePtr};
 use myriad_process::CodePtr;
-use myriad_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
-use myriad_sync::{LazyLock, LockClass, RwLock};
+use myriad_sync::atomic::{AtomicU64, Ordering};
+use myriad_sync::{LazyLock, LockClass, Published, RwLock};
 use myriad_term::memory;
 use myriad_vm::Vm;
 use myriad_vm::code::{Continuation, Function};
@@ -88,8 +88,8 @@ pub struct Decoded {
     pub places: Box<[Place]>,
     /// Offsets of the continuation records, ascending.
     pub records: Box<[u32]>,
-    /// The block that goes with the function's machine code (D4), or null.
-    companion: AtomicPtr<Decoded>,
+    /// The block that goes with the function's machine code (D4).
+    companion: Published<Decoded>,
     /// The machine code, if this is a companion.
     native: Option<NativeCode>,
     /// How often it was about to run when somebody looked.
@@ -124,15 +124,13 @@ impl Decoded {
         places: Box<[Place]>,
         records: Box<[u32]>,
     ) -> Decoded {
-        let companion = AtomicPtr::new(std::ptr::null_mut());
-        let (heat, verdict) = (Heat::default(), Verdict::default());
+        let (companion, heat, verdict) = (Published::new(), Heat::default(), Verdict::default());
         Decoded { function, block, code_bytes, entry, places, records, companion, native: None, heat, verdict }
     }
 
     /// Where the function begins, in both tiers.
     pub fn begin(&self) -> Entry {
-        // Acquire: pairs with the exchange in `publish_companion`. SAFETY: it lives as long as this (D4, `release`).
-        let code = unsafe { self.companion.load(Ordering::Acquire).as_ref() }.unwrap_or(self);
+        let code = self.companion.get().unwrap_or(self);
         let native = code.native.as_ref().map_or(tiers::CALL, |native| native.entry);
         Entry { tier0: CodePtr(code.entry()), native }
     }
@@ -147,22 +145,17 @@ impl Decoded {
 
     /// Does the function have machine code?
     pub(crate) fn is_native(&self) -> bool {
-        // Relaxed: nothing is read by it.
-        !self.companion.load(Ordering::Relaxed).is_null()
+        self.companion.is_there()
     }
 
     /// How many bytes of machine code the function has.
     pub fn native_bytes(&self) -> Option<usize> {
-        // Acquire, SAFETY: as in `begin`.
-        let companion = unsafe { self.companion.load(Ordering::Acquire).as_ref() }?;
-        companion.native.as_ref().map(|native| native.bytes)
+        self.companion.get()?.native.as_ref().map(|native| native.bytes)
     }
 
     /// Its block, and that of its companion.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = &Block> {
-        // Acquire, SAFETY: as in `begin`.
-        let companion = unsafe { self.companion.load(Ordering::Acquire).as_ref() };
-        std::iter::once(&self.block).chain(companion.map(|companion| &companion.block))
+        std::iter::once(&self.block).chain(self.companion.get().map(|companion| &companion.block))
     }
 
     /// The first instruction of the function.
@@ -243,14 +236,14 @@ pub unsafe fn publish_companion(
     let Some(code) = decoded(function) else { return false };
     let start = companion.block.start() as usize;
     let end = start + companion.block.len();
-    let raw = Box::into_raw(companion);
+    let raw = NonNull::from(Box::leak(companion));
     // D3.
-    RANGES.write().insert(start, Range { end, decoded: raw });
-    // AcqRel: pairs with the Acquire in `begin`.
-    if code.companion.compare_exchange(std::ptr::null_mut(), raw, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+    RANGES.write().insert(start, Range { end, decoded: raw.as_ptr() });
+    // SAFETY: it comes from a box, and is complete.
+    if !unsafe { code.companion.publish(raw) } {
         RANGES.write().remove(&start);
         // SAFETY: as in `publish`.
-        drop(unsafe { Box::from_raw(raw) });
+        drop(unsafe { Box::from_raw(raw.as_ptr()) });
         return false;
     }
     myriad_vm::code::count_bytes((end - start) as i64);
@@ -369,16 +362,10 @@ pub fn release(function: &Function) {
     }
     // AcqRel: see `locate_often`.
     RELEASES.fetch_add(1, Ordering::AcqRel);
-    // SAFETY: published by `publish`; the caller says that no process runs it (`Engine::release`).
+    // SAFETY: published by `publish`; the caller says that no process runs it or the companion, which goes with it (`Engine::release`).
     let decoded = unsafe { Box::from_raw(raw) };
     for block in decoded.blocks() {
         myriad_vm::code::count_bytes(-(block.len() as i64));
         RANGES.write().remove(&(block.start() as usize));
-    }
-    // Acquire: takes it over from the thread that published it.
-    let companion = decoded.companion.load(Ordering::Acquire);
-    if !companion.is_null() {
-        // SAFETY: published by `publish_companion`, and nobody runs it either.
-        drop(unsafe { Box::from_raw(companion) });
     }
 }

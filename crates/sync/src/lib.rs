@@ -39,8 +39,10 @@
 //! | [`summons`] | one thread is asked for work that lies under a lock |
 //! | [`idle`], [`leader`] | which threads sleep without work, and which of them waits for events: waking as few as possible |
 //! | [`safepoint`] | stopping the world |
+//! | [`entry_words`] | where code is entered, while several things decide it |
 //! | [`exit_flag`] | an object ends while others give it things |
 //! | [`pins`] | an object goes, and who reads it for long keeps it from being freed |
+//! | [`published`] | an object that is published once |
 //! | [`machine`], [`memory`] | the processors: where each is, which may be used, how much of their time there is; how much memory there could still be |
 //!
 //! # Store, then look
@@ -121,6 +123,7 @@ pub mod count;
 pub mod counter;
 pub mod credits;
 pub mod directory;
+pub mod entry_words;
 pub mod exit_flag;
 pub mod extendible;
 mod futex;
@@ -154,6 +157,7 @@ pub mod point;
 pub mod prefetch;
 pub mod profile;
 pub mod progress;
+pub mod published;
 pub mod rcu_table;
 pub mod reactive;
 mod reader_groups;
@@ -184,6 +188,7 @@ pub use count::Count;
 pub use counter::{ShardedCounter, ShardedTally, Tally};
 pub use credits::{Counted, Credits};
 pub use directory::{Directory, Entered};
+pub use entry_words::EntryWords;
 pub use exit_flag::ExitFlag;
 pub use extendible::Extendible;
 pub use group_rwlock::{GroupReadGuard, GroupRwLock, GroupWriteGuard, Spread};
@@ -200,6 +205,7 @@ pub use pins::Pins;
 pub use point::{drive_by, sim_point};
 pub use prefetch::{prefetch, prefetch_to_write};
 pub use progress::{Pinned, Progress, Runner, ThreadSlot};
+pub use published::Published;
 pub use rcu_table::{RcuTable, RcuWriter, Retirer, Unlinked};
 pub use reactive::ReactiveLock;
 pub use request::Request;
