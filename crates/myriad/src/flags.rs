@@ -48,6 +48,8 @@ struct Parsed {
     config: Config,
     schedulers: Counts,
     dirty_cpu: Counts,
+    /// `+Jcache`, if it was given.
+    cache: Option<NativeCache>,
     version: bool,
 }
 
@@ -182,11 +184,11 @@ static FLAGS: &[Flag] = &[
         number(v, 1, u32::MAX.into(), "bad +Jthreshold number")
     }),
     flag("Jcache", Value::Required, |p, v| {
-        p.config.native_cache = match v {
+        p.cache = Some(match v {
             "true" => NativeCache::Usual,
             "false" => NativeCache::None,
             _ => NativeCache::At(std::path::absolute(v).map_err(|_| format!("bad +Jcache directory {v}"))?),
-        };
+        });
         Ok(())
     }),
     flag("Jthreads", Value::Required, |p, v| {
@@ -444,7 +446,7 @@ fn leading_number(text: &str) -> Option<i64> {
 
 fn defaults() -> Config {
     Config {
-        // These four follow from all flags together.
+        // These four and `native_cache` follow from all flags together.
         schedulers: 1,
         schedulers_online: 1,
         dirty_cpu: 1,
@@ -471,7 +473,7 @@ fn defaults() -> Config {
         native_threads: 1,
         native_single: false,
         native_files: NativeFiles::default(),
-        native_cache: NativeCache::Usual,
+        native_cache: NativeCache::None,
         tuning: Default::default(),
         yields: None,
         migrates: None,
@@ -481,7 +483,8 @@ fn defaults() -> Config {
 /// Reads the words after the program's name.
 pub fn parse(words: &[Vec<u8>]) -> Result<Command, BadFlag> {
     let split = words.iter().position(|w| w == b"--").unwrap_or(words.len());
-    let mut parsed = Parsed { config: defaults(), schedulers: processors(), dirty_cpu: processors(), version: false };
+    let mut parsed =
+        Parsed { config: defaults(), schedulers: processors(), dirty_cpu: processors(), cache: None, version: false };
     let mut flags = words[..split].iter().map(|w| String::from_utf8_lossy(w).into_owned()).peekable();
     while let Some(word) = flags.next() {
         read_flag(&mut parsed, &word, &mut flags).map_err(BadFlag)?;
@@ -495,6 +498,9 @@ pub fn parse(words: &[Vec<u8>]) -> Result<Command, BadFlag> {
     }
     c.dirty_cpu = total.min(c.schedulers);
     c.dirty_cpu_online = online.min(c.dirty_cpu).min(c.schedulers_online);
+    // With a threshold of 1 what is compiled says nothing of what runs often: it would push that out of the user's cache.
+    let cache = if c.native_threshold == 1 { NativeCache::None } else { NativeCache::Usual };
+    c.native_cache = parsed.cache.unwrap_or(cache);
     if parsed.version {
         return Ok(Command::Version);
     }
@@ -600,9 +606,17 @@ mod tests {
         assert_eq!((flags.interrupt, flags.shows_unicode, flags.ets_limit), (Break::Ignored, true, 9));
         assert!(!config("-c -- -c true").flags.time_correction);
         assert_eq!(config("-B").flags.interrupt, Break::End);
+    }
+
+    #[test]
+    fn functions_that_are_not_hot_are_kept_only_on_demand() {
         let caches =
             ["", "-Jcache true", "-Jcache false", "-Jcache false -Jcache /d"].map(|text| config(text).native_cache);
         assert_eq!(caches, [NativeCache::Usual, NativeCache::Usual, NativeCache::None, NativeCache::At("/d".into())]);
+        let all =
+            ["-Jthreshold 1", "-Jthreshold 1 -Jcache true", "-Jcache /d -Jthreshold 1", "-Jthreshold 1 -Jthreshold 2"]
+                .map(|text| config(text).native_cache);
+        assert_eq!(all, [NativeCache::None, NativeCache::Usual, NativeCache::At("/d".into()), NativeCache::Usual]);
     }
 
     #[test]
