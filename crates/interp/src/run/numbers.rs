@@ -81,9 +81,10 @@ super::instructions! {
     FMul(s) { s.float(|a, b| a * b) }
     FDiv(s) { s.float(|a, b| a / b) }
 
+    // As OTP: 0.0 stays 0.0.
     FNegate(s) {
         let value = *s.m().floats.get_unchecked(*s.pc.add(1) as usize);
-        *s.m().floats.get_unchecked_mut(s.high() as usize) = -value;
+        *s.m().floats.get_unchecked_mut(s.high() as usize) = 0.0 - value;
         s.next(2)
     }
 

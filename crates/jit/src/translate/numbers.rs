@@ -456,7 +456,9 @@ impl<'a> Translator<'a> {
         let [_, from, to] = args else { return Err(Unfit) };
         let [from, to] = [self.float_variable(from)?, self.float_variable(to)?];
         let number = self.b.get(from);
-        let result = self.b.float(|value| FormOp::FloatNegate(value, number));
+        // As OTP: 0.0 stays 0.0.
+        let zero = self.b.float(|value| FormOp::Float(value, 0.0));
+        let result = self.b.float(|value| FormOp::FloatBinary(value, FloatBinary::Sub, zero, number));
         self.b.set(to, result);
         Ok(true)
     }
