@@ -10,6 +10,7 @@ use myriad_code::NativePtr;
 use myriad_interp::code::{NativeCode, publish_companion};
 use myriad_interp::decode::companion::{Companion, Draft, Handler, Visit};
 use myriad_interp::decode::{At, is_ordinary_call, read};
+use myriad_native::caught::caught;
 use myriad_native::code::{Code, Options, Refused};
 use myriad_native::form::{Form, Point, Symbol};
 use myriad_native::link::{CodeSpace, Linked};
@@ -110,13 +111,24 @@ fn body(vm: &Vm, function: &'static Function) -> Result<(&'static Module, Body),
 /// # Errors
 /// Why there is none.
 pub(crate) fn make(vm: &'static Vm, function: &'static Function) -> Result<Fresh, Why> {
-    let declined = Why::Declined;
-    let (module, body) = body(vm, function)?;
-    let list = read(vm, module, function, &body).map_err(|_| declined(Declined::Unfit))?;
-    let live = Live::new(module, &body).ok_or(declined(Declined::TooLong))?;
-    let translated = translate(vm, module, function, &list, &live).map_err(declined)?;
-    let code = myriad_native::compile(&translated.form, &Options::default()).map_err(Why::Refused)?;
-    Ok(Fresh::new(&list, translated, code))
+    caught(|| {
+        let declined = Why::Declined;
+        let (module, body) = body(vm, function)?;
+        let list = read(vm, module, function, &body).map_err(|_| declined(Declined::Unfit))?;
+        let live = Live::new(module, &body).ok_or(declined(Declined::TooLong))?;
+        breaks_down(function);
+        let translated = translate(vm, module, function, &list, &live).map_err(declined)?;
+        let code = myriad_native::compile(&translated.form, &Options::default()).map_err(Why::Refused)?;
+        Ok(Fresh::new(&list, translated, code))
+    })
+    .unwrap_or_else(|said| Err(Why::Refused(Refused::Panicked(said))))
+}
+
+/// For tests of what a panic comes to: in builds with assertions, functions of this name cannot be compiled.
+fn breaks_down(function: &Function) {
+    if cfg!(debug_assertions) {
+        assert!(function.mfa.function.text() != "panics_when_compiled", "{} is a test", function.mfa.function.text());
+    }
 }
 
 /// Compiles a function, lets it run in machine code from its next call on, and keeps the code for later runs.

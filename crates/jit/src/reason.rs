@@ -14,7 +14,7 @@ pub enum Kind {
 }
 
 /// Kind and name of each reason. A verdict ([`myriad_interp::verdict`]) is the place in here, from 1 on.
-pub const REASONS: [(Kind, &str); 11] = [
+pub const REASONS: [(Kind, &str); 12] = [
     (Kind::Declined, "too_long"),
     (Kind::Declined, "too_many_registers"),
     (Kind::Declined, "unfit"),
@@ -26,6 +26,7 @@ pub const REASONS: [(Kind, &str); 11] = [
     (Kind::Refused, "unexpected_code"),
     (Kind::Refused, "processor"),
     (Kind::Refused, "memory"),
+    (Kind::Refused, "panic"),
 ];
 
 /// The place of a reason in [`REASONS`]; `None` for what says nothing about the function.
@@ -42,6 +43,7 @@ pub(crate) fn place(why: &Why) -> Option<usize> {
         Why::Refused(Refused::Unexpected(_)) => 8,
         Why::Refused(Refused::Processor) => 9,
         Why::Memory(_) => 10,
+        Why::Refused(Refused::Panicked(_)) => 11,
         Why::Late => return None,
     })
 }
@@ -71,6 +73,7 @@ mod tests {
             (Why::Refused(Refused::Form(text())), Some((Kind::Refused, "bad_form"))),
             (Why::Refused(Refused::Unexpected(text())), Some((Kind::Refused, "unexpected_code"))),
             (Why::Memory(NoMemory::Full), Some((Kind::Refused, "memory"))),
+            (Why::Refused(Refused::Panicked(text())), Some((Kind::Refused, "panic"))),
             (Why::Late, None),
         ];
         for (why, expected) in all {

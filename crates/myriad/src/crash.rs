@@ -3,6 +3,8 @@
 //! Three ways lead here: a Rust panic, a fault or abort (a signal), and memory that ran out. `observe::crash_dump` says where the
 //! dump goes.
 //!
+//! A panic while a function is compiled breaks nothing: it is caught (`native::caught`), and that function has no machine code.
+//!
 //! C1. Only the first thread that breaks reports; others wait for the end. A break while reporting ends the VM at once.
 //! C2. The signal handler calls what is safe in one (POSIX, 2.4.3) and nothing else: no allocation, no lock, no `std::env`.
 //!     So its dump goes where `ERL_CRASH_DUMP` said when the VM started, and holds the slogan alone.
@@ -37,8 +39,12 @@ pub fn install() {
     let path = crash_dump::path().and_then(|p| CString::new(p.into_os_string().into_vec()).ok());
     let _ = DUMP.set(path);
     std::panic::set_hook(Box::new(|info| {
-        let text = info.to_string();
-        broken(&text.lines().collect::<Vec<_>>().join(" "))
+        let text = || info.to_string().lines().collect::<Vec<_>>().join(" ");
+        #[cfg(feature = "native")]
+        if myriad_native::caught::noted(text) {
+            return;
+        }
+        broken(&text())
     }));
     myriad_term::memory::on_exhausted(|slogan| {
         // What is freed for it may not be enough for a dump: then what is written of it by then has to do.

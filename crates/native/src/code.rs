@@ -97,6 +97,8 @@ pub enum Refused {
     Generator(String),
     /// Its code is not as the edits need it.
     Unexpected(String),
+    /// What makes the form, or the code generator, has panicked: what it has said ([`caught`](crate::caught)).
+    Panicked(String),
     /// There is no back end for this processor.
     Processor,
 }
@@ -108,6 +110,7 @@ impl Display for Refused {
             Self::TooLarge { what, found, most } => write!(f, "{found} {what}, more than {most}"),
             Self::Generator(what) => write!(f, "code generator: {what}"),
             Self::Unexpected(what) => write!(f, "unexpected code: {what}"),
+            Self::Panicked(what) => write!(f, "panic: {what}"),
             Self::Processor => f.write_str("no code for this processor"),
         }
     }

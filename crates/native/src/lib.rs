@@ -6,10 +6,12 @@
 //! | --- | --- |
 //! | [`form`] | the intermediate form, its listing and its rules |
 //! | [`code`], [`compile`](fn@compile) | what a back end is asked for and gives |
+//! | [`caught`] | what becomes of a panic meanwhile |
 //! | `x64` | the back end for x86-64: the one module that names a processor, and the registers at all borders |
 //! | [`memory`], [`link`] | memory for code; code in memory, and from any address in it to function and instruction |
 //! | [`listing`], [`perf`] | machine code for people to read, and for profilers |
 
+pub mod caught;
 pub mod code;
 mod compile;
 pub mod form;

@@ -45,6 +45,7 @@ mod marks;
 mod text;
 mod translate;
 
+use crate::caught::caught;
 use crate::code::{Code, Options, Refused};
 use crate::form::Form;
 
@@ -60,12 +61,16 @@ pub(crate) use generator::features;
 
 /// Code for a form that keeps its rules.
 pub(crate) fn compile(form: &Form, options: &Options) -> Result<Code, Refused> {
+    let generate = |optimise| {
+        let made = caught(|| generator::generate(form, optimise, options.check));
+        made.unwrap_or_else(|said| Err(Refused::Panicked(said)))
+    };
     if !options.optimise {
-        return generator::generate(form, false, options.check);
+        return generate(false);
     }
-    match generator::generate(form, true, options.check) {
-        Err(declined @ (Refused::Unexpected(_) | Refused::Generator(_))) => {
-            let code = generator::generate(form, false, options.check)?;
+    match generate(true) {
+        Err(declined @ (Refused::Unexpected(_) | Refused::Generator(_) | Refused::Panicked(_))) => {
+            let code = generate(false)?;
             Ok(Code { declined: Some(declined), ..code })
         }
         result => result,
