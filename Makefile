@@ -26,7 +26,7 @@ SEED ?=
 # The nightly compiler that miri and libFuzzer run on. Every other target has the compiler of rust-toolchain.toml.
 export NIGHTLY := nightly-2026-10-30
 
-.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential generated mutants soak bench litmus bench-locks bench-smp-cost bench-hedqvist bench-native bench-scheduling scaling past many-cores fuzz miri loom interleave lint recipes clean
+.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential generated opcodes mutants soak bench litmus bench-locks bench-smp-cost bench-hedqvist bench-native bench-scheduling scaling past many-cores fuzz miri loom interleave lint recipes clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
@@ -39,6 +39,7 @@ help:
 	@echo "make projects                            Elixir, rebar3 and Dialyzer at work (minutes), on OTP and on Myriad"
 	@echo "make differential [SEED=1 CALLS=500000]    random calls of built-ins on OTP and on Myriad"
 	@echo "make generated [SEED=1 SECONDS=600]        random modules, called on OTP and on Myriad"
+	@echo "make opcodes                             each generic instruction on OTP and on Myriad, in tier 0 and in machine code"
 	@echo "make mutants [SEED=1 MUTANTS=10000]        damaged code, loaded and called"
 	@echo "make faults [SEEDS=1..3400]                faults by seed on 2, 16 and 64 simulated cores"
 	@echo "make spread [SPREAD_SEEDS="1 2 3"]        the recorded programs on 1 and 64 schedulers, with slices of drawn lengths, and on private threads now and then"
@@ -85,6 +86,8 @@ test:
 	@cargo xtask differential --seed 1 --calls $(SHORT_CALLS)
 	@echo "== the same modules on OTP and on Myriad, for $(SHORT_GENERATED) s"
 	@cargo xtask generated --seed 1 --seconds $(SHORT_GENERATED)
+	@echo "== each generic instruction on OTP and on Myriad, in tier 0 and in machine code"
+	@cargo xtask opcodes
 	@echo "== damaged code"
 	@cargo xtask mutants --seed 1 --count $(SHORT_MUTANTS)
 	@cargo xtask mutants --native --seed 1 --count $(SHORT_MUTANTS)
@@ -211,6 +214,9 @@ differential: build
 
 generated: build
 	@cargo xtask generated $(if $(SEED),--seed $(SEED)) --seconds $(SECONDS)
+
+opcodes: build
+	@cargo xtask opcodes
 
 mutants: build
 	@cargo xtask mutants $(if $(SEED),--seed $(SEED)) --count $(MUTANTS)

@@ -176,6 +176,7 @@ static FLAGS: &[Flag] = &[
     flag("JDdump", Value::Required, |p, v| truth(&mut p.config.native_files.listings, v, "bad +JDdump flag")),
     flag("JMsingle", Value::Required, |p, v| truth(&mut p.config.native_single, v, "bad +JMsingle flag")),
     // Myriad's own.
+    flag("JMvisits", Value::Required, |p, v| truth(&mut p.config.native_visits, v, "bad +JMvisits flag")),
     flag("JMintrinsics", Value::Required, |p, v| truth(&mut p.config.intrinsics, v, "bad +JMintrinsics flag")),
     flag("JMcache", Value::Required, |p, v| truth(&mut p.config.tuning.caches, v, "bad +JMcache flag")),
     flag("Jnative", Value::Required, |p, v| truth(&mut p.config.native, v, "bad +Jnative flag")),
@@ -472,6 +473,7 @@ fn defaults() -> Config {
         native: cfg!(feature = "native") && !myriad_sync::REPEATS,
         native_threads: 1,
         native_single: false,
+        native_visits: false,
         native_files: NativeFiles::default(),
         native_cache: NativeCache::None,
         tuning: Default::default(),

@@ -60,6 +60,8 @@ pub struct Config {
     pub native_threads: usize,
     /// `+JMsingle`: does code stand in memory that is mapped once?
     pub native_single: bool,
+    /// `+JMvisits`: does machine code leave to tier 0 whatever can be left to it, for tests?
+    pub native_visits: bool,
     /// What is written of machine code.
     pub native_files: NativeFiles,
     /// `+Jcache`: is machine code kept for later runs, and where?
@@ -148,6 +150,7 @@ impl Default for Config {
             native_threshold: NATIVE_THRESHOLD,
             native_threads: 0,
             native_single: false,
+            native_visits: false,
             native_files: NativeFiles::default(),
             native_cache: NativeCache::None,
             yields: None,

@@ -49,6 +49,7 @@ const WAYS: &[Way] = &[
     Way { name: "drawn slices", flags: &["+Jnative", "false", "+JMyields", "1"] },
     Way { name: "both tiers", flags: &["+Jthreshold", "2", "+Jcache", "false"] },
     Way { name: "machine code", flags: otp::NATIVE },
+    Way { name: "companion", flags: otp::COMPANION },
 ];
 
 /// How many modules are compiled in one VM and run in another.

@@ -11,6 +11,7 @@ mod generated;
 mod json;
 mod launcher;
 mod mutants;
+mod opcodes;
 mod otp;
 mod parallel;
 mod program;
@@ -51,6 +52,12 @@ const COMMANDS: &[Command] = &[
     },
     Command { name: "launcher", what: "make the directory that bin/erl starts from", takes: "", run: launcher::main },
     Command { name: "mutants", what: "damaged code, loaded and called", takes: mutants::TAKES, run: mutants::main },
+    Command {
+        name: "opcodes",
+        what: "each generic instruction, on OTP and on Myriad in each of its ways",
+        takes: opcodes::TAKES,
+        run: opcodes::main,
+    },
     Command {
         name: "new-bif",
         what: "row, stub and failing test of a new built-in function",

@@ -11,6 +11,9 @@ use std::process::Command;
 /// Flags of ours: every function is compiled before it first runs, and nothing comes from earlier runs.
 pub const NATIVE: &[&str] = &["+Jnative", "true", "+Jthreshold", "1", "+Jcache", "false"];
 
+/// The same, and machine code leaves to tier 0 whatever it can, so that the instructions of companions run one by one.
+pub const COMPANION: &[&str] = &["+Jnative", "true", "+Jthreshold", "1", "+Jcache", "false", "+JMvisits", "true"];
+
 /// [`NATIVE`] if so, else no flags.
 pub fn tier(native: bool) -> &'static [&'static str] {
     if native { NATIVE } else { &[] }

@@ -26,7 +26,7 @@ impl Key {
         hash.update((self.0.len() as u64).to_le_bytes());
         hash.update(&self.0);
         hash.update(vm.release.otp.to_le_bytes());
-        hash.update([u8::from(vm.config.intrinsics)]);
+        hash.update([vm.config.intrinsics, vm.config.native_visits].map(u8::from));
         hash.update(module.beam.fingerprint());
         hash.finalize().into()
     }
