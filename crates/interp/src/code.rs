@@ -137,9 +137,7 @@ impl Decoded {
 
     /// Where a call goes on in tier 0 that has passed a breakpoint of the function.
     pub fn begin_behind_breakpoint(&self) -> CodePtr {
-        // Acquire, SAFETY: as in `begin`.
-        let companion = unsafe { self.companion.load(Ordering::Acquire).as_ref() };
-        let code = companion.filter(|code| code.native.as_ref().is_some_and(|native| !native.passes_breakpoints));
+        let code = self.companion.get().filter(|code| code.native.as_ref().is_some_and(|native| !native.passes_breakpoints));
         CodePtr(code.unwrap_or(self).entry())
     }
 
