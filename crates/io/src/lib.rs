@@ -67,7 +67,7 @@ impl Subsystem for Io {
 
     fn before_halt(&self) {
         if let Some(ports) = self.ports.get() {
-            port::flush_all(ports);
+            ports.flush_all();
         }
     }
 

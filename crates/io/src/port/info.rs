@@ -1,6 +1,6 @@
 //! `erlang:port_info/1,2`.
 
-use super::{Driver, Port, State};
+use super::{Port, State};
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::Ctx;
 
@@ -18,31 +18,25 @@ fn pids(ctx: &mut Ctx<'_>, pids: impl Iterator<Item = myriad_term::Pid>) -> Term
 impl Port {
     /// `{Item, Value}`; `[]` for the name of a port without one; nothing if there is no such item.
     pub(super) fn info(&self, ctx: &mut Ctx<'_>, state: &State, item: Atom) -> Option<Term> {
+        let common = &state.common;
         let value = match item {
             am::registered_name => match ctx.vm.names.name_of_port(self.id) {
                 Some(name) => name.term(),
                 None => return Some(Term::NIL),
             },
             am::name => ctx.byte_list(&self.name, Term::NIL),
-            am::links => pids(ctx, state.links.iter().copied()),
+            am::links => pids(ctx, common.links.iter().copied()),
             am::id => ctx.uint(self.id.number() << ID_SHIFT),
-            am::connected => state.owner.term(),
-            am::input => ctx.uint(state.input),
-            am::output => ctx.uint(state.output),
-            am::os_pid => state.os_pid.map_or(Term::UNDEFINED, |p| Term::small(i64::from(p))),
+            am::connected => common.owner.term(),
+            am::input => ctx.uint(common.input),
+            am::output => ctx.uint(common.output),
+            am::os_pid => self.os_pid.map_or(Term::UNDEFINED, |p| Term::small(i64::from(p))),
             am::monitors => Term::NIL,
-            am::monitored_by => pids(ctx, state.watchers.values().copied()),
+            am::monitored_by => pids(ctx, common.watchers.values().copied()),
             am::parallelism => Term::bool(self.parallelism),
-            am::memory => {
-                let file = if let Driver::Ram(file) = &state.driver { file.len() } else { 0 };
-                Term::small((size_of::<Port>() + state.queued() + file) as i64)
-            }
-            am::locking => {
-                // The port that stands for starting programs has no lock to speak of, as all others have theirs.
-                let _: &Driver = &state.driver;
-                am::port_level.term()
-            }
-            am::queue_size => Term::small(state.queued() as i64),
+            am::memory => Term::small((size_of::<Port>() + state.driver.queued() + state.driver.memory()) as i64),
+            am::locking => am::port_level.term(),
+            am::queue_size => Term::small(state.driver.queued() as i64),
             _ => return None,
         };
         Some(ctx.tuple(&[item.term(), value]))

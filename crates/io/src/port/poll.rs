@@ -77,7 +77,7 @@ struct Child {
 }
 
 /// What has to be done where no port's lock is held.
-type Job = Box<dyn FnOnce(&System) + Send>;
+type Job = Box<dyn FnOnce(&'static System) + Send>;
 
 /// What is done when a descriptor is readable.
 type Call = Arc<dyn Fn() + Send + Sync>;
@@ -105,7 +105,6 @@ pub(super) struct Poll {
 /// A file descriptor that is waited for at times.
 pub(super) struct Watch {
     fd: OwnedFd,
-    key: u64,
     side: Side,
     /// Waited for all the time: an event for each time that it becomes ready.
     edge: bool,
@@ -142,14 +141,14 @@ fn key_of(port: PortId, side: Side) -> u64 {
 }
 
 impl Watch {
-    /// For a file descriptor of a port, not waited for yet.
-    pub(super) fn new(fd: OwnedFd, port: PortId, side: Side) -> Watch {
-        Watch { fd, key: key_of(port, side), side, edge: false, state: Registered::No }
+    /// For a file descriptor, not waited for yet.
+    pub(super) fn new(fd: OwnedFd, side: Side) -> Watch {
+        Watch { fd, side, edge: false, state: Registered::No }
     }
 
     /// For reading from a non-blocking pipe: once armed it need not be armed again after it has been seen empty.
-    pub(super) fn of_pipe(fd: OwnedFd, port: PortId) -> Watch {
-        Watch { edge: true, ..Watch::new(fd, port, Side::Input) }
+    pub(super) fn of_pipe(fd: OwnedFd) -> Watch {
+        Watch { edge: true, ..Watch::new(fd, Side::Input) }
     }
 
     /// The file descriptor.
@@ -162,15 +161,15 @@ impl Watch {
         self.edge && self.state == Registered::Yes
     }
 
-    /// Waits until it is ready, once, or from now on.
-    pub(super) fn arm(&mut self, system: &System) -> io::Result<()> {
-        let poll = &system.poll;
+    /// Waits until it is ready, once, or from now on, and tells this port.
+    pub(super) fn arm(&mut self, system: &System, port: PortId) -> io::Result<()> {
+        let (poll, key) = (&system.poll, key_of(port, self.side));
         let side = if self.side == Side::Input { EventFlags::IN | EventFlags::RDHUP } else { EventFlags::OUT };
         let flags = side | if self.edge { EventFlags::ET } else { EventFlags::ONESHOT };
         match self.state {
-            Registered::Yes => return Ok(epoll::modify(&poll.epoll, &self.fd, EventData::new_u64(self.key), flags)?),
+            Registered::Yes => return Ok(epoll::modify(&poll.epoll, &self.fd, EventData::new_u64(key), flags)?),
             Registered::Always => {}
-            Registered::No => match epoll::add(&poll.epoll, &self.fd, EventData::new_u64(self.key), flags) {
+            Registered::No => match epoll::add(&poll.epoll, &self.fd, EventData::new_u64(key), flags) {
                 Ok(()) => {
                     self.state = Registered::Yes;
                     return Ok(());
@@ -179,7 +178,7 @@ impl Watch {
                 Err(errno) => return Err(errno.into()),
             },
         }
-        poll.ready.lock().push(self.key);
+        poll.ready.lock().push(key);
         poll.notify();
         Ok(())
     }
@@ -212,7 +211,7 @@ impl Poll {
     }
 
     /// Has the I/O thread do this soon; what is asked for in turn is done in turn.
-    pub(super) fn later(&self, job: impl FnOnce(&System) + Send + 'static) {
+    pub(super) fn later(&self, job: impl FnOnce(&'static System) + Send + 'static) {
         self.later.lock().push(Box::new(job));
         self.notify();
     }
@@ -355,7 +354,7 @@ fn reap(pid: u32) -> Option<i32> {
 }
 
 /// A program has ended, or it is time to ask.
-fn look_at_child(system: &System, key: u64) {
+fn look_at_child(system: &'static System, key: u64) {
     let mut children = system.poll.children.lock();
     let Some(child) = children.1.get(&key) else { return };
     let status = reap(child.pid);
@@ -367,22 +366,26 @@ fn look_at_child(system: &System, key: u64) {
     if let Some((child, status)) = ended {
         let _ = epoll::delete(&system.poll.epoll, &child.handle);
         if let Some(port) = system.get(child.port) {
-            port.child_ended(system, status);
+            port.with_driver(system, |driver, context| driver.program_ended(context, status));
         }
     }
 }
 
 /// `hung_up`: the event said already that no more will come after what is there.
-fn port_ready(system: &System, key: u64, hung_up: bool, buffer: &mut [u8]) {
+fn port_ready(system: &'static System, key: u64, hung_up: bool, buffer: &mut [u8]) {
     let id = PortId::from_number(key >> 1);
     if let Some(port) = system.get(id) {
         let _work = port.works(system);
-        if key & 1 == 0 { port.readable(system, hung_up, buffer) } else { port.writable(system) }
+        if key & 1 == 0 {
+            port.with_driver(system, |driver, context| driver.ready_input(context, hung_up, buffer));
+        } else {
+            port.writable(system);
+        }
     }
 }
 
 /// Tells the ports of the events that this thread's wait has met.
-fn serve(system: &System) {
+fn serve(system: &'static System) {
     HANDS.with(|hands| {
         let Ok(mut hands) = hands.try_borrow_mut() else { return };
         let Hands { events, buffer } = &mut *hands;
@@ -406,7 +409,7 @@ fn serve(system: &System) {
 }
 
 /// Does what the I/O thread has been asked for, and one step of each port that is always ready.
-fn serve_lists(system: &System) {
+fn serve_lists(system: &'static System) {
     let jobs = std::mem::take(&mut *system.poll.later.lock());
     for job in jobs {
         job(system);
@@ -425,7 +428,7 @@ fn serve_lists(system: &System) {
 }
 
 /// Lets output go on for a moment, while its caller waits for it.
-pub(super) fn let_write(system: &System, time: Duration) {
+pub(super) fn let_write(system: &'static System, time: Duration) {
     if CAN_SPAWN {
         myriad_sync::thread::sleep(time);
     } else {

@@ -3,8 +3,19 @@
 //! A command is a byte and its arguments, big-endian; each is answered at once by a message `{Port, {data, Answer}}`, whose
 //! first byte says what follows: nothing, the text of an error, a number, or a size and data.
 
-use myriad_term::memory;
+use super::driver::{Context, Driver, DriverType, Opened};
+use super::options::Target;
+use super::tell::Tell;
+use crate::bytes::Piece;
+use myriad_term::{Pid, am, memory};
 use rustix::io::Errno;
+
+pub(super) static DRIVER: DriverType = DriverType::new("ram_file_drv", |target, _| match target {
+    Target::Spawn(line) | Target::Driver(line) => {
+        Ok(Opened { driver: Box::new(RamFile::default()), name: line.clone(), os_pid: None })
+    }
+    _ => Err(am::badarg),
+});
 
 /// The commands.
 mod command {
@@ -31,7 +42,7 @@ const LIMIT: usize = i32::MAX as usize;
 
 /// A file in memory, or one that is still to be opened.
 #[derive(Default)]
-pub(super) struct RamFile {
+struct RamFile {
     open: bool,
     mode: u32,
     at: usize,
@@ -40,9 +51,9 @@ pub(super) struct RamFile {
 
 /// An answer: its first bytes, which are always a list, and data.
 #[derive(PartialEq, Eq, Debug)]
-pub(super) struct Answer {
-    pub(super) head: Vec<u8>,
-    pub(super) data: Option<Vec<u8>>,
+struct Answer {
+    head: Vec<u8>,
+    data: Option<Vec<u8>>,
 }
 
 /// What goes well: nothing to say, a number, or data.
@@ -63,14 +74,21 @@ fn place(bytes: &[u8]) -> Result<(usize, &[u8]), Errno> {
     Ok((usize::try_from(at).map_err(|_| Errno::INVAL)?, rest))
 }
 
-impl RamFile {
-    /// Bytes that it holds.
-    pub(super) fn len(&self) -> usize {
-        self.bytes.len()
+impl Driver for RamFile {
+    fn output(&mut self, port: &mut Context<'_>, _: Pid, data: Piece) {
+        if let Some(Answer { head, data }) = self.command(data.bytes()) {
+            port.tell_owner(Tell::Headed(head, data));
+        }
     }
 
+    fn memory(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
+impl RamFile {
     /// Does a command; nothing if there is no such one.
-    pub(super) fn command(&mut self, bytes: &[u8]) -> Option<Answer> {
+    fn command(&mut self, bytes: &[u8]) -> Option<Answer> {
         let (command, arguments) = bytes.split_first()?;
         let done = match *command {
             command::OPEN => self.open(arguments),
@@ -184,7 +202,7 @@ mod tests {
         assert_eq!(file.bytes, b"abc\0\0\x09");
         assert_eq!(head(file.command(&[3, 0xff, 0xff, 0xff, 0xf0, 0, 0, 0, 1])), b"\x01einval");
         assert_eq!(head(file.command(&[14])), [0]);
-        assert_eq!((file.len(), file.command(&[]), file.command(&[77])), (2, None, None));
+        assert_eq!((file.memory(), file.command(&[]), file.command(&[77])), (2, None, None));
     }
 
     #[test]

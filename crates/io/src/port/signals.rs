@@ -1,6 +1,7 @@
 //! What processes send to ports: messages, links, monitors, exit signals.
 
-use super::{Port, State, System, Tell, Waiter};
+use super::tell::Tell;
+use super::{Common, Port, State, System, Waiter};
 use crate::bytes::{Piece, iodata};
 use myriad_process::{Payload, Tracee};
 use myriad_sched::microstate::{State as Microstate, within};
@@ -36,7 +37,7 @@ impl PortOps for Ports {
 
     fn demonitor(&self, vm: &'static Vm, port: PortId, reference: RefNumbers) {
         if let Some(port) = System::of(vm).and_then(|s| s.get(port)) {
-            port.lock().watchers.remove(&reference);
+            port.lock().common.watchers.remove(&reference);
         }
     }
 
@@ -71,7 +72,7 @@ impl PortOps for Ports {
     }
 
     fn is_busy(&self, vm: &'static Vm, port: PortId) -> bool {
-        System::of(vm).and_then(|s| s.get(port)).is_some_and(|p| p.lock().busy)
+        System::of(vm).and_then(|s| s.get(port)).is_some_and(|p| p.lock().common.busy)
     }
 }
 
@@ -152,18 +153,18 @@ impl Drop for Linking {
 
 impl Port {
     /// Makes `to` the owner and links it; `false` if it has ended. The caller holds no lock.
-    pub(super) fn connect(self: &Arc<Self>, system: &System, to: Pid) -> bool {
+    pub(super) fn connect(&self, system: &'static System, to: Pid) -> bool {
         if system.vm.processes.get(to).is_none() {
             return false;
         }
         let mut linking = None;
         {
             let mut state = self.lock();
-            if !state.is_open() {
+            if !state.common.is_open() {
                 return false;
             }
-            state.owner = to;
-            if state.links.insert(to) {
+            state.common.owner = to;
+            if state.common.links.insert(to) {
                 linking = Some(Linking { vm: system.vm, port: self.id, taken: false });
             }
         }
@@ -174,16 +175,16 @@ impl Port {
     }
 
     /// Gives how many bytes it has taken.
-    fn message(self: &Arc<Self>, system: &System, sender: Pid, message: Term) -> usize {
+    fn message(&self, system: &'static System, sender: Pid, message: Term) -> usize {
         let parts = message.as_tuple_of::<2>();
         let wanted = parts.and_then(|[owner, body]| Some((owner.as_local_pid()?, request(body)?)));
         let _work = self.works(system);
         let mut state = self.lock();
-        if !state.is_open() {
+        if !state.common.is_open() {
             return 0;
         }
-        let Some((_, request)) = wanted.filter(|(owner, _)| *owner == state.owner) else {
-            self.bad_message(system, state.owner);
+        let Some((_, request)) = wanted.filter(|(owner, _)| *owner == state.common.owner) else {
+            self.bad_message(system, state.common.owner);
             return 0;
         };
         let mut bytes = 0;
@@ -191,17 +192,18 @@ impl Port {
             Request::Command(data) => {
                 bytes = data.bytes().len();
                 // A process that makes it busy runs on; one that finds it busy is suspended.
-                suspend_if_busy(system, self.id, &mut state, sender);
+                suspend_if_busy(system, self.id, &mut state.common, sender);
                 self.output(system, &mut state, sender, data);
             }
+            Request::Close if self.driver.of_system => {}
             Request::Close => {
-                let owner = state.owner;
+                let owner = state.common.owner;
                 self.trace_command(system, sender, |_| am::close.term());
                 self.exit(system, &mut state, Term::atom(am::normal), true);
                 self.tell(system, owner, Tell::Atom(am::closed));
             }
             Request::Connect(to) => {
-                let old = state.owner;
+                let old = state.common.owner;
                 self.trace_command(system, sender, |memory| memory.tuple(&[am::connect.term(), to.term()]));
                 drop(state);
                 if self.connect(system, to) {
@@ -215,49 +217,49 @@ impl Port {
     }
 
     /// The owner answers for what a port does not understand, whoever has sent it.
-    fn bad_message(&self, system: &System, owner: Pid) {
+    fn bad_message(&self, system: &'static System, owner: Pid) {
         let reason = Payload::immediate(Term::atom(am::badsig));
         system.signal(owner, Signal::Exit { from: self.id.term(), reason, linked: false });
     }
 
     #[allow(clippy::collapsible_match, reason = "a guard that changes something would hide what the arm does")]
-    fn signal(self: &Arc<Self>, system: &System, signal: Signal) {
+    fn signal(&self, system: &'static System, signal: Signal) {
         let mut state = self.lock();
-        if !state.is_open() {
+        if !state.common.is_open() {
             drop(state);
             return answer_for_the_gone(system, self.id, signal);
         }
         match signal {
             Signal::Link(from) => {
-                if state.links.insert(from) {
+                if state.common.links.insert(from) {
                     self.trace(system, flags::PORTS, am::getting_linked, &[from.term()]);
                 }
             }
             Signal::Unlink { from, id } => {
-                if state.links.remove(&from) {
+                if state.common.links.remove(&from) {
                     self.trace(system, flags::PORTS, am::getting_unlinked, &[from.term()]);
                 }
                 acknowledge(system, self.id, from, id);
             }
             Signal::Monitor { from, reference, .. } => {
-                state.watchers.insert(reference, from);
+                state.common.watchers.insert(reference, from);
             }
             Signal::Demonitor(reference) => {
-                state.watchers.remove(&reference);
+                state.common.watchers.remove(&reference);
             }
             Signal::Exit { from, reason, linked } => self.exit_signal(system, &mut state, from, &reason, linked),
             _ => {}
         }
     }
 
-    fn exit_signal(&self, system: &System, state: &mut State, from: Term, reason: &Payload, linked: bool) {
+    fn exit_signal(&self, system: &'static System, state: &mut State, from: Term, reason: &Payload, linked: bool) {
         let sender = from.as_local_pid();
-        if linked && !sender.is_some_and(|pid| state.links.remove(&pid)) {
+        if linked && !sender.is_some_and(|pid| state.common.links.remove(&pid)) {
             return;
         }
         let normal = reason.term().is_am(am::normal);
-        let from_owner = sender == Some(state.owner);
-        if matches!(state.driver, super::Driver::Forker) || linked && normal && !from_owner {
+        let from_owner = sender == Some(state.common.owner);
+        if self.driver.of_system || linked && normal && !from_owner {
             return;
         }
         let reason = if reason.term().is_am(am::kill) { Term::atom(am::killed) } else { reason.term() };
@@ -266,10 +268,10 @@ impl Port {
 }
 
 /// Keeps a process that sends messages faster than they can be written from running on.
-fn suspend_if_busy(system: &System, port: PortId, state: &mut State, sender: Pid) {
+fn suspend_if_busy(system: &System, port: PortId, common: &mut Common, sender: Pid) {
     let waiter = Waiter::Suspended(sender);
-    if state.busy && state.is_open() && !state.waiters.contains(&waiter) {
-        state.waiters.push(waiter);
+    if common.busy && common.is_open() && !common.waiters.contains(&waiter) {
+        common.waiters.push(waiter);
         system.signal(sender, Signal::Suspend { active: Arc::default(), reply: None });
         busy_port(system.vm, sender.term(), port.term());
     }

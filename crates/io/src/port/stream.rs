@@ -3,18 +3,65 @@
 //! Descriptors that the VM was started with may be shared with other programs, so that they must not be made non-blocking:
 //! they are only used when `poll` says that they are ready, and then for no more than they take without waiting.
 
+use super::driver::{Context, Driver, DriverType, Opened};
 use super::framing::{Frame, Framing, Reader};
+use super::options::{Settings, Target};
 use super::poll::{Side, Watch};
-use super::tty::Terminal;
-use super::{Driver, Port, State, System, Tell, count_input};
+use super::spawn;
+use super::tell::Tell;
 use crate::bytes::{ByteQueue, Piece};
-use myriad_term::{Pid, Port as PortId, Term, am};
+use crate::posix;
+use myriad_term::{Atom, Pid, am};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::borrow::Cow;
 use std::io::IoSlice;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+/// Ports on started programs.
+pub(super) static PROGRAM: DriverType = DriverType {
+    open_blocks: true,
+    description: "Port controls external process",
+    ..DriverType::new("spawn", open_program)
+};
+/// Ports on files, by their names.
+pub(super) static FILE: DriverType =
+    DriverType { open_blocks: true, description: OF_DESCRIPTORS, ..DriverType::new("vanilla", open_file) };
+/// Ports on descriptors that the VM was started with.
+pub(super) static DESCRIPTORS: DriverType =
+    DriverType { description: OF_DESCRIPTORS, ..DriverType::new("fd", open_descriptors) };
+
+const OF_DESCRIPTORS: &str = "Port is UNIX fd not opened by emulator";
+
+fn open_program(target: &Target, settings: &Settings) -> Result<Opened, Atom> {
+    let (Target::Spawn(text) | Target::Executable(text)) = target else { return Err(am::badarg) };
+    let started = spawn::start(target, settings).map_err(posix::atom)?;
+    let program = match started.process {
+        Err(status) if settings.exit_status => Program::Ended(status),
+        Ok(_) if settings.exit_status => Program::Running,
+        _ => Program::None,
+    };
+    let driver = Box::new(Stream::new(settings.framing, program, started.ends));
+    Ok(Opened { driver, name: text.clone(), os_pid: started.process.ok() })
+}
+
+fn open_file(target: &Target, settings: &Settings) -> Result<Opened, Atom> {
+    let Target::File(name) = target else { return Err(am::badarg) };
+    let ends = Ends::of_file(name, settings.input, settings.output).map_err(|_| am::einval)?;
+    let driver = Box::new(Stream::new(settings.framing, Program::None, ends));
+    Ok(Opened { driver, name: name.clone(), os_pid: None })
+}
+
+fn open_descriptors(target: &Target, settings: &Settings) -> Result<Opened, Atom> {
+    let Target::Fd(input, output) = target else { return Err(am::badarg) };
+    if *input < 0 || *output < 0 {
+        return Err(am::einval);
+    }
+    let ends = Ends::of_numbers(settings.input.then_some(*input), settings.output.then_some(*output));
+    let driver = Box::new(Stream::new(settings.framing, Program::None, ends));
+    Ok(Opened { driver, name: format!("{input}/{output}").into_bytes(), os_pid: None })
+}
 
 /// Written in one go where a process calls; the rest is written by the I/O thread.
 const DIRECT: usize = 64 << 10;
@@ -71,16 +118,8 @@ pub(super) struct Stream {
     much: bool,
     /// How much it could have given.
     asked: usize,
-    /// An interactive terminal.
-    pub(super) terminal: Option<Terminal>,
-}
-
-impl Stream {
-    /// Does its input come from where the VM's own comes from?
-    pub(super) fn reads_standard_input(&self) -> bool {
-        let file = |fd: BorrowedFd<'_>| rustix::fs::fstat(fd).ok().map(|stat| (stat.st_dev, stat.st_ino));
-        self.source.as_ref().is_some_and(|watch| file(watch.fd()) == file(rustix::stdio::stdin()))
-    }
+    /// Others read the same input, so that what was announced may be gone, and a read that waits would hold the port.
+    pub(super) is_shared: bool,
 }
 
 /// Descriptors for a port that is not made yet.
@@ -177,12 +216,12 @@ impl Sink {
         Ok(())
     }
 
-    fn arm(&mut self, system: &System) -> Result<(), Errno> {
+    fn arm(&mut self, port: &Context<'_>) -> Result<(), Errno> {
         if self.queue.is_empty() || self.armed {
             return Ok(());
         }
         self.armed = true;
-        self.watch.arm(system).map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO))
+        port.arm(&mut self.watch)
     }
 }
 
@@ -195,63 +234,29 @@ fn send(fd: BorrowedFd<'_>, bytes: &[u8]) -> Result<usize, Errno> {
 }
 
 impl Stream {
-    /// With descriptors still to come, in [`Stream::open`]: they need the port's number.
-    pub(super) fn new(framing: Framing, program: Program) -> Stream {
-        Stream {
-            source: None,
-            sink: None,
-            framing,
-            reader: Reader::new(framing),
-            program,
-            ended: false,
-            much: false,
-            asked: 0,
-            terminal: None,
-        }
-    }
-
-    /// Gives it its descriptors.
-    pub(super) fn open(&mut self, port: PortId, ends: Ends) {
-        self.sink = ends.output.map(|fd| {
+    /// On these descriptors.
+    pub(super) fn new(framing: Framing, program: Program, ends: Ends) -> Stream {
+        let sink = ends.output.map(|fd| {
             let kind = kind_of(fd.as_fd());
-            Sink { watch: Watch::new(fd, port, Side::Output), kind, queue: ByteQueue::default(), armed: false }
+            Sink { watch: Watch::new(fd, Side::Output), kind, queue: ByteQueue::default(), armed: false }
         });
-        self.source = ends.input.map(|fd| {
+        let source = ends.input.map(|fd| {
             let is_pipe = rustix::fs::fstat(&fd).is_ok_and(|s| FileType::from_raw_mode(s.st_mode) == FileType::Fifo);
             let own = rustix::fs::fcntl_getfl(&fd).is_ok_and(|f| f.contains(OFlags::NONBLOCK));
-            if is_pipe && own { Watch::of_pipe(fd, port) } else { Watch::new(fd, port, Side::Input) }
+            if is_pipe && own { Watch::of_pipe(fd) } else { Watch::new(fd, Side::Input) }
         });
+        let reader = Reader::new(framing);
+        Stream { source, sink, framing, reader, program, ended: false, much: false, asked: 0, is_shared: false }
     }
 
-    /// Begins to read.
-    pub(super) fn begin(&mut self, system: &System) {
-        if let Some(source) = &mut self.source
-            && source.arm(system).is_err()
-        {
-            self.stop_input(system);
-        }
-    }
-
-    /// Bytes not written yet.
-    pub(super) fn queued(&self) -> usize {
-        self.sink.as_ref().map_or(0, |s| s.queue.len())
-    }
-
-    pub(super) fn stop_input(&mut self, system: &System) {
+    fn stop_input(&mut self, port: &Context<'_>) {
         if let Some(source) = self.source.take() {
-            source.close(system);
+            source.close(port.system);
         }
-    }
-
-    pub(super) fn stop_output(&mut self, system: &System) {
-        if let Some(sink) = self.sink.take() {
-            sink.watch.close(system);
-        }
-        self.terminal = None;
     }
 
     /// Writes bytes, or queues what does not go without waiting.
-    pub(super) fn send(&mut self, system: &System, mut data: Piece) -> Result<(), Errno> {
+    pub(super) fn send(&mut self, port: &Context<'_>, mut data: Piece) -> Result<(), Errno> {
         let header = self.framing.header(data.bytes().len()).ok_or(Errno::INVAL)?;
         let mut header = header.bytes();
         let sink = self.sink.as_mut().ok_or(Errno::BADF)?;
@@ -273,7 +278,7 @@ impl Stream {
         if at_once && sink.kind != Kind::NonBlocking {
             sink.write_some(DIRECT)?;
         }
-        sink.arm(system)
+        sink.arm(port)
     }
 }
 
@@ -300,12 +305,11 @@ impl Stream {
     fn read(&mut self, buffer: &mut [u8]) -> Option<Result<Input, Errno>> {
         let fd = self.source.as_ref()?.fd();
         self.asked = buffer.len();
-        // What was announced may be gone: the break menu reads the terminal as well, and a read that waits would hold the port.
-        if self.terminal.is_some() && !is_ready(fd, PollFlags::IN) {
+        if self.is_shared && !is_ready(fd, PollFlags::IN) {
             return Some(Err(Errno::AGAIN));
         }
         // What goes to the owner as it comes is read into the memory that it is sent in, if there is likely to be much.
-        let read = if self.much && self.framing == Framing::Stream && self.terminal.is_none() {
+        let read = if self.much && self.framing == Framing::Stream && !self.is_shared {
             let mut whole = Vec::with_capacity(buffer.len());
             let read = read_onto(fd, &mut whole, buffer.len());
             self.much = whole.len() >= buffer.len() / 2;
@@ -337,68 +341,54 @@ fn read_onto(fd: BorrowedFd<'_>, bytes: &mut Vec<u8>, most: usize) -> Result<usi
     Ok(count)
 }
 
-impl Port {
-    fn deliver(&self, system: &System, owner: Pid, frame: Frame<'_>) {
-        let tell = match frame {
-            Frame::Data(bytes) => Tell::Data(bytes),
-            Frame::Line(bytes) => Tell::Line(bytes),
-            Frame::PartOfLine(bytes) => Tell::PartOfLine(bytes),
-        };
-        self.tell(system, owner, tell);
-    }
+fn deliver(port: &Context<'_>, frame: Frame<'_>) {
+    port.tell_owner(match frame {
+        Frame::Data(bytes) => Tell::Data(bytes),
+        Frame::Line(bytes) => Tell::Line(bytes),
+        Frame::PartOfLine(bytes) => Tell::PartOfLine(bytes),
+    });
+}
 
-    /// Begins to read, unless the port has been closed already.
-    pub(super) fn begin(&self, system: &System) {
-        let mut state = self.lock();
-        if state.is_open()
-            && let Driver::Stream(stream) = &mut state.driver
-        {
-            stream.begin(system);
-        }
-    }
-
-    /// There is input (or its end; `hung_up`: the end is known to be there after it).
-    pub(super) fn readable(&self, system: &System, hung_up: bool, buffer: &mut [u8]) {
-        let mut state = self.lock();
-        let state = &mut *state;
-        if matches!(state.driver, Driver::Udp(_)) {
-            return self.udp_readable(system, state, buffer);
-        }
-        let State { driver: Driver::Stream(stream), input, owner, .. } = &mut *state else { return };
+impl Stream {
+    /// There is input (or its end; `hung_up`: the end is known to be there after it). Bytes that are not read where they belong go through
+    /// `filter` first.
+    pub(super) fn take_input<'b>(
+        &mut self,
+        port: &mut Context<'_>,
+        hung_up: bool,
+        buffer: &'b mut [u8],
+        filter: impl FnOnce(&'b [u8]) -> Cow<'b, [u8]>,
+    ) {
         // Counted before the owner gets them; a packet without its header.
-        let is_packets = matches!(stream.framing, Framing::Packet(_));
-        let mut count = |bytes: usize| count_input(system, input, bytes as u64);
-        let read = match stream.read(buffer) {
+        let is_packets = matches!(self.framing, Framing::Packet(_));
+        let read = match self.read(buffer) {
             Some(Ok(Input::Whole(bytes))) => {
                 let n = bytes.len();
-                count(n);
+                port.count_input(n);
                 if n > 0 {
-                    self.deliver(system, *owner, Frame::Data(Cow::Owned(bytes)));
+                    deliver(port, Frame::Data(Cow::Owned(bytes)));
                 }
                 Ok(n)
             }
             Some(Ok(Input::Packet(n))) => {
-                if let Some(Frame::Data(packet)) = stream.reader.whole_packet() {
-                    count(packet.len());
-                    self.deliver(system, *owner, Frame::Data(packet));
+                if let Some(Frame::Data(packet)) = self.reader.whole_packet() {
+                    port.count_input(packet.len());
+                    deliver(port, Frame::Data(packet));
                 }
                 Ok(n)
             }
             Some(Ok(Input::Bytes(n))) => {
-                let bytes = match &mut stream.terminal {
-                    Some(terminal) => Cow::Owned(terminal.input(&buffer[..n])),
-                    None => Cow::Borrowed(&buffer[..n]),
-                };
+                let bytes = filter(&buffer[..n]);
                 if !is_packets {
-                    count(n);
+                    port.count_input(n);
                 }
-                stream.reader.feed(&bytes, |frame| {
+                self.reader.feed(&bytes, |frame| {
                     if let Frame::Data(packet) = &frame
                         && is_packets
                     {
-                        count(packet.len());
+                        port.count_input(packet.len());
                     }
-                    self.deliver(system, *owner, frame);
+                    deliver(port, frame);
                 });
                 Ok(n)
             }
@@ -406,72 +396,99 @@ impl Port {
             None => return,
         };
         let all_read = match read {
-            Ok(0) => return self.input_ended(system, state),
-            Ok(n) => n < stream.asked,
+            Ok(0) => {
+                self.stop_input(port);
+                self.ended = true;
+                return self.end_if_over(port);
+            }
+            Ok(n) => n < self.asked,
             Err(errno @ (Errno::AGAIN | Errno::INTR)) => errno == Errno::AGAIN,
-            Err(errno) => return self.fail(system, state, errno),
+            Err(errno) => return port.fail(errno),
         };
-        let Driver::Stream(Stream { source: Some(source), .. }) = &mut state.driver else { return };
+        let Some(source) = &mut self.source else { return };
         // The end that was reported with the last bytes is not reported again.
         if all_read && !hung_up && source.tells_by_itself() {
             return;
         }
-        if let Err(error) = source.arm(system) {
-            self.fail(system, state, Errno::from_io_error(&error).unwrap_or(Errno::IO));
-        }
-    }
-
-    fn input_ended(&self, system: &System, state: &mut State) {
-        let Driver::Stream(stream) = &mut state.driver else { return };
-        stream.stop_input(system);
-        stream.ended = true;
-        self.end_if_over(system, state);
-    }
-
-    /// The program has ended.
-    pub(super) fn child_ended(&self, system: &System, status: i32) {
-        let mut state = self.lock();
-        if let Driver::Stream(stream) = &mut state.driver
-            && stream.program == Program::Running
-        {
-            stream.program = Program::Ended(status);
-            self.end_if_over(system, &mut state);
+        if let Err(errno) = port.arm(source) {
+            port.fail(errno);
         }
     }
 
     /// The port is over when its input has ended, and the program too if its exit status is wanted.
-    fn end_if_over(&self, system: &System, state: &mut State) {
-        let is_open = state.is_open();
-        let Driver::Stream(stream) = &mut state.driver else { return };
-        if !stream.ended || !is_open || stream.program == Program::Running {
+    fn end_if_over(&mut self, port: &mut Context<'_>) {
+        if !self.ended || !port.is_open() || self.program == Program::Running {
             return;
         }
         // A line without an end comes after the status, as from OTP.
-        let rest = stream.reader.finish();
-        let program = stream.program;
-        if let Program::Ended(status) = program {
-            self.tell_owner(system, state, Tell::ExitStatus(status));
+        let rest = self.reader.finish();
+        if let Program::Ended(status) = self.program {
+            port.tell_owner(Tell::ExitStatus(status));
         }
         if let Some(frame) = rest {
-            self.deliver(system, state.owner, frame);
+            deliver(port, frame);
         }
-        if self.eof {
-            self.tell_owner(system, state, Tell::Atom(am::eof));
+        if port.port.eof {
+            port.tell_owner(Tell::Atom(am::eof));
         } else {
-            self.exit(system, state, Term::atom(am::normal), false);
+            port.exit(am::normal);
+        }
+    }
+}
+
+impl Driver for Stream {
+    fn start(&mut self, port: &mut Context<'_>) {
+        if let Some(source) = &mut self.source
+            && port.arm(source).is_err()
+        {
+            self.stop_input(port);
         }
     }
 
-    /// The descriptor takes output again.
-    pub(super) fn writable(&self, system: &System) {
-        let mut state = self.lock();
-        let state = &mut *state;
-        let Driver::Stream(stream) = &mut state.driver else { return };
-        let Some(sink) = &mut stream.sink else { return };
-        sink.armed = false;
-        match sink.write_some(STEP).and_then(|()| sink.arm(system)) {
-            Ok(()) => self.output_went_on(system, state),
-            Err(errno) => self.fail(system, state, errno),
+    fn output(&mut self, port: &mut Context<'_>, _: Pid, data: Piece) {
+        if let Err(errno) = self.send(port, data) {
+            port.fail(errno);
         }
+    }
+
+    fn ready_input(&mut self, port: &mut Context<'_>, hung_up: bool, buffer: &mut [u8]) {
+        self.take_input(port, hung_up, buffer, Cow::Borrowed);
+    }
+
+    fn ready_output(&mut self, port: &mut Context<'_>) {
+        let Some(sink) = &mut self.sink else { return };
+        sink.armed = false;
+        if let Err(errno) = sink.write_some(STEP).and_then(|()| sink.arm(port)) {
+            port.fail(errno);
+        }
+    }
+
+    fn program_ended(&mut self, port: &mut Context<'_>, status: i32) {
+        if self.program == Program::Running {
+            self.program = Program::Ended(status);
+            self.end_if_over(port);
+        }
+    }
+
+    fn flush(&mut self, port: &mut Context<'_>) {
+        if !port.is_open() {
+            self.stop_input(port);
+        }
+    }
+
+    fn stop(&mut self, port: &mut Context<'_>) {
+        self.stop_input(port);
+        if let Some(sink) = self.sink.take() {
+            sink.watch.close(port.system);
+        }
+    }
+
+    fn queued(&self) -> usize {
+        self.sink.as_ref().map_or(0, |sink| sink.queue.len())
+    }
+
+    fn reads_standard_input(&self) -> bool {
+        let file = |fd: BorrowedFd<'_>| rustix::fs::fstat(fd).ok().map(|stat| (stat.st_dev, stat.st_ino));
+        self.source.as_ref().is_some_and(|watch| file(watch.fd()) == file(rustix::stdio::stdin()))
     }
 }

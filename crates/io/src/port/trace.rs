@@ -13,13 +13,13 @@ use myriad_vm::tracer::switches::RUNNABLE_PORTS;
 
 impl System {
     /// Writes a trace message to a port that is a tracer. The caller holds no port's lock.
-    pub(super) fn trace_output(&self, tracer: PortId, message: Payload) {
+    pub(super) fn trace_output(&'static self, tracer: PortId, message: Payload) {
         let Some(port) = self.get(tracer) else { return };
         let _port = within(Microstate::Port);
         let bytes = etf::encode(message.term(), EncodeOptions::default());
         let mut state = port.lock();
-        if state.is_open() {
-            let owner = state.owner;
+        if state.common.is_open() {
+            let owner = state.common.owner;
             port.output(self, &mut state, owner, Piece::Own(bytes, 0));
         }
     }

@@ -7,12 +7,26 @@
 //!
 //! Each record is a byte 0, the length as four bytes, and the message in the external format.
 
+use super::driver::{Context, Driver, DriverType, Opened};
+use super::options::Target;
+use crate::bytes::Piece;
+use crate::posix;
+use myriad_term::{Pid, am};
 use rustix::io::Errno;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::ffi::OsStringExt;
 use std::time::{Duration, Instant};
+
+pub(super) static DRIVER: DriverType = DriverType::new("trace_file_drv", |target, _| match target {
+    Target::Spawn(line) | Target::Driver(line) => match TraceFile::open(line) {
+        Some(Ok(file)) => Ok(Opened { driver: Box::new(file), name: line.clone(), os_pid: None }),
+        Some(Err(errno)) => Err(posix::atom(errno)),
+        None => Err(am::badarg),
+    },
+    _ => Err(am::badarg),
+});
 
 /// Bytes that wait before they are written.
 const BUFFER: usize = 32 * 1024;
@@ -45,7 +59,7 @@ impl Wrap {
 }
 
 /// The present file, and what waits to be written.
-pub(super) struct TraceFile {
+struct TraceFile {
     file: File,
     buffer: Vec<u8>,
     /// Bytes of the present file, waiting ones too.
@@ -89,13 +103,40 @@ fn parse(arguments: &[u8]) -> Option<(Option<Wrap>, Vec<u8>)> {
     }
 }
 
+impl Driver for TraceFile {
+    fn output(&mut self, port: &mut Context<'_>, _: Pid, data: Piece) {
+        if let Err(errno) = self.record(data.bytes()) {
+            port.fail(errno);
+        }
+    }
+
+    fn control(&mut self, port: &mut Context<'_>, _: Pid, operation: u32, _: &[u8]) -> Option<Vec<u8>> {
+        if operation != FLUSH {
+            return None;
+        }
+        if let Err(errno) = self.wrap_in_time().and_then(|()| self.write_out()) {
+            port.fail(errno);
+        }
+        Some(vec![0])
+    }
+
+    fn flush(&mut self, _: &mut Context<'_>) {
+        // No process is left that could get a message.
+        let _ = self.write_out();
+    }
+
+    fn stop(&mut self, port: &mut Context<'_>) {
+        self.flush(port);
+    }
+}
+
 fn create(name: OsString) -> Result<File, Errno> {
     File::create(name).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
 }
 
 impl TraceFile {
     /// Opens what the command asks for. `None`: the command is wrong.
-    pub(super) fn open(command: &[u8]) -> Option<Result<TraceFile, Errno>> {
+    fn open(command: &[u8]) -> Option<Result<TraceFile, Errno>> {
         let (_, arguments) = word(command);
         let (wrap, name) = parse(arguments)?;
         let name = wrap.as_ref().map_or_else(|| OsString::from_vec(name), |wrap| wrap.name(0));
@@ -103,7 +144,7 @@ impl TraceFile {
     }
 
     /// Writes one message; one that is empty is none.
-    pub(super) fn record(&mut self, message: &[u8]) -> Result<(), Errno> {
+    fn record(&mut self, message: &[u8]) -> Result<(), Errno> {
         if message.is_empty() {
             return Ok(());
         }
@@ -115,7 +156,7 @@ impl TraceFile {
         self.buffer.extend_from_slice(message);
         self.size += 5 + u64::from(length);
         if self.buffer.len() >= BUFFER {
-            self.flush()?;
+            self.write_out()?;
         }
         if self.wrap.as_ref().is_some_and(|wrap| wrap.size > 0 && self.size >= wrap.size) {
             self.next_file()?;
@@ -123,16 +164,8 @@ impl TraceFile {
         Ok(())
     }
 
-    /// An operation of `port_control/3`; nothing if there is no such one.
-    pub(super) fn control(&mut self, operation: u32) -> Option<Result<(), Errno>> {
-        (operation == FLUSH).then(|| {
-            self.wrap_in_time()?;
-            self.flush()
-        })
-    }
-
     /// Writes what waits.
-    pub(super) fn flush(&mut self) -> Result<(), Errno> {
+    fn write_out(&mut self) -> Result<(), Errno> {
         let done = self.file.write_all(&self.buffer);
         self.buffer.clear();
         done.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
@@ -151,7 +184,7 @@ impl TraceFile {
     }
 
     fn next_file(&mut self) -> Result<(), Errno> {
-        self.flush()?;
+        self.write_out()?;
         let Some(wrap) = &mut self.wrap else { return Ok(()) };
         wrap.number = wrap.after(wrap.number);
         self.file = create(wrap.name(wrap.number))?;

@@ -7,17 +7,37 @@
 mod line;
 
 use self::line::{Charset, Line};
+use super::driver::{Context, Driver, DriverType, Opened};
+use super::options::{Settings, Target};
+use super::stream::{Ends, Program, Stream};
+use super::tell::Tell;
+use super::{Port, System};
 use crate::bytes::Piece;
 use myriad_sync::atomic::{AtomicBool, Ordering};
-use myriad_sync::{LockClass, Mutex};
+use myriad_sync::{Arc, LockClass, Mutex};
+use myriad_term::{Atom, Pid, am};
+use myriad_vm::Vm;
 use rustix::termios::{InputModes, LocalModes, OptionalActions, OutputModes, SpecialCodeIndex, Termios};
+use std::borrow::Cow;
 
 static SAVED_CLASS: LockClass = LockClass::new("terminal_modes", 395);
 /// The modes that the terminal had.
 static SAVED: Mutex<Option<Termios>> = Mutex::new(&SAVED_CLASS, None);
 
 /// Ctrl-C is a character like others: the shell sees it. Set before there is a terminal.
-pub(super) static INTERRUPTS_ARE_INPUT: AtomicBool = AtomicBool::new(false);
+static INTERRUPTS_ARE_INPUT: AtomicBool = AtomicBool::new(false);
+
+pub(super) static DRIVER: DriverType = DriverType::new("tty_sl", open);
+
+/// There is a port only where there is a terminal.
+fn open(target: &Target, settings: &Settings) -> Result<Opened, Atom> {
+    let (Target::Spawn(line) | Target::Driver(line)) = target else { return Err(am::badarg) };
+    let terminal = Terminal::open().ok_or(am::badarg)?;
+    let mut stream = Stream::new(settings.framing, Program::None, Ends::of_numbers(Some(0), Some(1)));
+    // The break menu reads the terminal as well.
+    stream.is_shared = true;
+    Ok(Opened { driver: Box::new(Tty { stream, terminal: Some(terminal) }), name: line.clone(), os_pid: None })
+}
 
 /// What the first byte of a command says.
 mod command {
@@ -38,8 +58,63 @@ mod control {
     pub const SET_UNICODE: u32 = MAGIC + 102;
 }
 
+/// A terminal with its descriptors.
+struct Tty {
+    stream: Stream,
+    /// Until the port is gone.
+    terminal: Option<Terminal>,
+}
+
+impl Driver for Tty {
+    fn start(&mut self, port: &mut Context<'_>) {
+        self.stream.start(port);
+    }
+
+    fn output(&mut self, port: &mut Context<'_>, sender: Pid, data: Piece) {
+        let Some(terminal) = &mut self.terminal else { return };
+        let (bytes, answer) = terminal.command(data.bytes());
+        let sent = self.stream.send(port, bytes);
+        if answer {
+            port.tell(sender, Tell::Atom(am::ok));
+        }
+        if let Err(errno) = sent {
+            port.fail(errno);
+        }
+    }
+
+    fn control(&mut self, _: &mut Context<'_>, _: Pid, operation: u32, data: &[u8]) -> Option<Vec<u8>> {
+        self.terminal.as_mut()?.control(operation, data)
+    }
+
+    fn ready_input(&mut self, port: &mut Context<'_>, hung_up: bool, buffer: &mut [u8]) {
+        let Some(terminal) = &mut self.terminal else { return };
+        self.stream.take_input(port, hung_up, buffer, |bytes| Cow::Owned(terminal.input(bytes)));
+    }
+
+    fn ready_output(&mut self, port: &mut Context<'_>) {
+        self.stream.ready_output(port);
+    }
+
+    fn flush(&mut self, port: &mut Context<'_>) {
+        self.stream.flush(port);
+    }
+
+    fn stop(&mut self, port: &mut Context<'_>) {
+        self.stream.stop(port);
+        self.terminal = None;
+    }
+
+    fn queued(&self) -> usize {
+        self.stream.queued()
+    }
+
+    fn reads_standard_input(&self) -> bool {
+        true
+    }
+}
+
 /// The terminal of a port.
-pub(super) struct Terminal {
+struct Terminal {
     line: Line,
     /// The bytes of a character that has not come whole.
     partial: Vec<u8>,
@@ -47,7 +122,7 @@ pub(super) struct Terminal {
 
 impl Terminal {
     /// Takes the terminal over; nothing if descriptors 0 and 1 are none, or one that cannot move its cursor.
-    pub(super) fn open() -> Option<Terminal> {
+    fn open() -> Option<Terminal> {
         let (input, output) = (rustix::stdio::stdin(), rustix::stdio::stdout());
         let kind = std::env::var_os("TERM").filter(|kind| !kind.is_empty() && kind != "dumb");
         if kind.is_none() || !rustix::termios::isatty(input) || !rustix::termios::isatty(output) {
@@ -62,7 +137,7 @@ impl Terminal {
     }
 
     /// The bytes for the terminal that a command leads to, and whether the owner waits for an answer.
-    pub(super) fn command(&mut self, bytes: &[u8]) -> (Piece, bool) {
+    fn command(&mut self, bytes: &[u8]) -> (Piece, bool) {
         if let Ok(size) = rustix::termios::tcgetwinsize(rustix::stdio::stdout())
             && size.ws_col > 0
         {
@@ -83,7 +158,7 @@ impl Terminal {
     }
 
     /// The answer to `erlang:port_control/3`; nothing for an unknown operation.
-    pub(super) fn control(&mut self, operation: u32, data: &[u8]) -> Option<Vec<u8>> {
+    fn control(&mut self, operation: u32, data: &[u8]) -> Option<Vec<u8>> {
         match operation {
             control::WINDOW_SIZE => {
                 let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok()?;
@@ -101,7 +176,7 @@ impl Terminal {
     }
 
     /// Input as UTF-8, whole characters only.
-    pub(super) fn input(&mut self, bytes: &[u8]) -> Vec<u8> {
+    fn input(&mut self, bytes: &[u8]) -> Vec<u8> {
         if !self.line.is_utf8() {
             return bytes.iter().map(|b| char::from(*b)).collect::<String>().into_bytes();
         }
@@ -136,8 +211,22 @@ fn set_modes() -> Option<Termios> {
     Some(before)
 }
 
+/// Ctrl-C comes to the shell as a character (`+Bc`).
+pub fn interrupts_are_input() {
+    // Relaxed: before there is a terminal.
+    INTERRUPTS_ARE_INPUT.store(true, Ordering::Relaxed);
+}
+
+/// Runs `f` with the interactive terminal, or else the standard input, lent to it: its port, if there is one, waits.
+pub fn with_terminal(vm: &Vm, f: impl FnOnce()) {
+    let is_input = |port: &Arc<Port>| port.lock().driver.reads_standard_input();
+    let port = System::of(vm).and_then(|system| system.all().into_iter().find(is_input));
+    let _held = port.as_ref().map(|port| port.lock());
+    lend(f);
+}
+
 /// Lends the terminal to another user, with the modes that it had at first.
-pub(super) fn lend(f: impl FnOnce()) {
+fn lend(f: impl FnOnce()) {
     let modes = SAVED.lock().clone();
     if let Some(modes) = &modes {
         // A terminal that is gone has no modes.

@@ -8,21 +8,28 @@
 mod address;
 mod options;
 
+use super::driver::{Context, Driver, DriverType, Opened};
+use super::options::Target;
 use super::poll::{Side, Watch};
-use super::{Driver, Phase, Port, State, System, count_input};
+use crate::bytes::Piece;
 use crate::posix;
 use address::Address;
 use myriad_heap::{Draft, Payload};
 use myriad_process::{Message, TimerId};
-use myriad_sync::Arc;
 use myriad_term::{Atom, Build, Pid, Term, TermRef, am};
 use myriad_vm::Signal;
-use myriad_vm::timer::Action;
 use options::Active;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+
+pub(super) static DRIVER: DriverType = DriverType::new("udp_inet", |target, _| match target {
+    Target::Spawn(line) | Target::Driver(line) => {
+        Ok(Opened { driver: Box::new(Udp::new()), name: line.clone(), os_pid: None })
+    }
+    _ => Err(am::badarg),
+});
 
 /// Operations are numbered from here.
 const MAGIC: u64 = 0x03f1_a300;
@@ -70,7 +77,7 @@ struct Statistics {
 }
 
 /// A socket, open or still to be opened.
-pub(super) struct Udp {
+struct Udp {
     socket: Option<Watch>,
     family: AddressFamily,
     connected: bool,
@@ -86,7 +93,7 @@ pub(super) struct Udp {
 type Answer = Result<Vec<u8>, Errno>;
 
 impl Udp {
-    pub(super) fn new() -> Udp {
+    fn new() -> Udp {
         Udp {
             socket: None,
             family: AddressFamily::UNSPEC,
@@ -108,25 +115,14 @@ impl Udp {
         self.settings.active != Active::No || self.receive.is_some()
     }
 
-    fn arm(&mut self, system: &System) -> Result<(), Errno> {
-        if !self.listens() {
-            return Ok(());
-        }
-        let Some(socket) = &mut self.socket else { return Ok(()) };
-        socket.arm(system).map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO))
-    }
-
-    /// Ends it.
-    pub(super) fn close(&mut self, system: &System) {
-        if let Some(timer) = self.receive.take().and_then(|r| r.timer) {
-            system.vm.timers.cancel(timer);
-        }
-        if let Some(socket) = self.socket.take() {
-            socket.close(system);
+    fn arm(&mut self, port: &Context<'_>) -> Result<(), Errno> {
+        match &mut self.socket {
+            Some(socket) if self.settings.active != Active::No || self.receive.is_some() => port.arm(socket),
+            _ => Ok(()),
         }
     }
 
-    fn open(&mut self, port: myriad_term::Port, data: &[u8]) -> Answer {
+    fn open(&mut self, data: &[u8]) -> Answer {
         let [family, kind, ..] = data else { return Err(Errno::INVAL) };
         if self.socket.is_some() || *kind != address::TYPE_DATAGRAM {
             return Err(Errno::INVAL);
@@ -138,7 +134,7 @@ impl Udp {
         };
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let fd: OwnedFd = rustix::net::socket_with(self.family, SocketType::DGRAM, flags, None)?;
-        self.socket = Some(Watch::new(fd, port, Side::Input));
+        self.socket = Some(Watch::new(fd, Side::Input));
         Ok(Vec::new())
     }
 
@@ -268,50 +264,116 @@ fn service(data: &[u8], by_name: bool) -> Answer {
     found.and_then(|(names, ..)| names.into_iter().next()).map(String::into_bytes).ok_or(Errno::INVAL)
 }
 
-impl Port {
-    /// `port_control/3`: the bytes of the answer.
-    pub(super) fn udp_control(self: &Arc<Self>, system: &System, caller: Pid, operation: u64, data: &[u8]) -> Vec<u8> {
-        let mut state = self.lock();
-        match self.udp_request(system, &mut state, caller, operation.wrapping_sub(MAGIC), data) {
+/// Sends a process a message.
+fn send_message(port: &Context<'_>, to: Pid, build: impl for<'b> FnOnce(&mut Draft<'b>) -> TermRef<'b>) {
+    port.system.signal(to, Signal::Message(Message::new(Payload::build(48, build), Term::NONE)));
+}
+
+/// `{inet_async, Socket, Number, ok | {error, Reason}}`
+fn answer(port: &Context<'_>, to: Pid, number: u16, result: Result<(), Fail>) {
+    send_message(port, to, |f| {
+        let result = result_term(f, result);
+        f.tuple(&[am::inet_async.term(), port.port.id.term(), Term::small(i64::from(number)), result])
+    });
+}
+
+/// The socket is passive now, without having been told so.
+fn tell_passive(port: &Context<'_>) {
+    send_message(port, port.owner(), |f| f.tuple(&[am::udp_passive.term(), port.port.id.term()]));
+}
+
+impl Driver for Udp {
+    /// Sends a datagram, and answers `{inet_reply, Socket, Result}`.
+    fn output(&mut self, port: &mut Context<'_>, sender: Pid, data: Piece) {
+        let result = self.send(data.bytes()).map_err(Fail::Posix);
+        send_message(port, sender, |f| {
+            let result = result_term(f, result);
+            f.tuple(&[am::inet_reply.term(), port.port.id.term(), result])
+        });
+    }
+
+    fn control(&mut self, port: &mut Context<'_>, caller: Pid, operation: u32, data: &[u8]) -> Option<Vec<u8>> {
+        let request = u64::from(operation).wrapping_sub(MAGIC);
+        Some(match self.request(port, caller, request, data) {
             Ok(answer) => [&[1], answer.as_slice()].concat(),
             Err(None) => [&[0], b"exbadport".as_slice()].concat(),
             Err(Some(errno)) => [&[0], posix::text(errno).as_bytes()].concat(),
+        })
+    }
+
+    fn ready_input(&mut self, port: &mut Context<'_>, _: bool, buffer: &mut [u8]) {
+        for _ in 0..READS {
+            if !port.is_open() || !self.listens() {
+                return;
+            }
+            let Ok(fd) = self.fd() else { return };
+            let room = buffer.len().min(self.settings.buffer);
+            match rustix::net::recvfrom(fd, &mut buffer[..room], RecvFlags::empty()) {
+                Ok((n, _, from)) => {
+                    let size = n as u64;
+                    self.statistics.received += 1;
+                    self.statistics.received_bytes += size;
+                    self.statistics.received_most = self.statistics.received_most.max(size);
+                    let from = from.and_then(|a| SocketAddr::try_from(a).ok());
+                    port.count_input(n);
+                    self.deliver(port, from, &buffer[..n]);
+                }
+                Err(Errno::AGAIN) => break,
+                Err(Errno::INTR) => {}
+                Err(errno) => self.tell_error(port, errno),
+            }
+        }
+        // If it can no longer be waited for, the next call finds out.
+        let _ = self.arm(port);
+    }
+
+    /// A passive receive has waited long enough.
+    fn timeout(&mut self, port: &mut Context<'_>, timer: u64) {
+        if let Some(receive) = self.receive.take_if(|receive| u64::from(receive.number) == timer) {
+            answer(port, receive.caller, receive.number, Err(Fail::Timeout));
         }
     }
 
-    fn udp_request(
-        self: &Arc<Self>,
-        system: &System,
-        state: &mut State,
+    fn stop(&mut self, port: &mut Context<'_>) {
+        self.end_receive(port);
+        if let Some(socket) = self.socket.take() {
+            socket.close(port.system);
+        }
+    }
+}
+
+impl Udp {
+    fn request(
+        &mut self,
+        port: &mut Context<'_>,
         caller: Pid,
         request: u64,
         data: &[u8],
     ) -> Result<Vec<u8>, Option<Errno>> {
-        let Driver::Udp(udp) = &mut state.driver else { return Err(None) };
         Ok(match request {
             request::OPEN => {
-                udp.open(self.id, data)?;
-                udp.arm(system)?;
+                self.open(data)?;
+                self.arm(port)?;
                 Vec::new()
             }
-            request::BIND => udp.bind(data)?,
-            request::NAME => address::encode(udp.name()?),
-            request::PEER => address::encode(udp.peer()?),
+            request::BIND => self.bind(data)?,
+            request::NAME => address::encode(self.name()?),
+            request::PEER => address::encode(self.peer()?),
             request::SETOPTS => {
-                let fd = udp.socket.as_ref().map(Watch::fd);
-                udp.settings.set(fd, udp.family == AddressFamily::INET6, data)?;
-                udp.arm(system)?;
-                if std::mem::take(&mut udp.settings.ran_out) {
-                    self.udp_passive(system, state.owner);
+                let fd = self.socket.as_ref().map(Watch::fd);
+                self.settings.set(fd, self.family == AddressFamily::INET6, data)?;
+                self.arm(port)?;
+                if std::mem::take(&mut self.settings.ran_out) {
+                    tell_passive(port);
                 }
                 Vec::new()
             }
-            request::GETOPTS => udp.settings.get(udp.fd()?, udp.family == AddressFamily::INET6, data)?,
-            request::GETSTAT => udp.statistics(data)?,
+            request::GETOPTS => self.settings.get(self.fd()?, self.family == AddressFamily::INET6, data)?,
+            request::GETSTAT => self.statistics(data)?,
             request::GETHOSTNAME => rustix::system::uname().nodename().to_bytes().to_vec(),
-            request::GETFD => udp.fd()?.as_raw_fd().to_be_bytes().to_vec(),
-            request::GETTYPE => udp.kind(),
-            request::GETSTATUS => udp.status(),
+            request::GETFD => self.fd()?.as_raw_fd().to_be_bytes().to_vec(),
+            request::GETTYPE => self.kind(),
+            request::GETSTATUS => self.status(),
             request::GETSERVBYNAME => service(data, true)?,
             request::GETSERVBYPORT => service(data, false)?,
             request::SUBSCRIBE => match data {
@@ -323,143 +385,67 @@ impl Port {
             request::GETIFADDRS | request::GETIFLIST => return Err(Some(Errno::NOTSUP)),
             request::CONNECT => {
                 let (_, address) = data.split_first_chunk::<4>().ok_or(Errno::INVAL)?;
-                udp.connect(address)?;
-                let number = udp.next_number();
-                self.udp_answer(system, caller, number, Ok(()));
+                self.connect(address)?;
+                let number = self.next_number();
+                answer(port, caller, number, Ok(()));
                 number.to_be_bytes().to_vec()
             }
-            request::RECEIVE => return self.udp_receive(system, state, caller, data).map_err(Some),
+            request::RECEIVE => self.receive(port, caller, data)?,
             _ => return Err(None),
         })
     }
 
     /// A passive receive: its answer comes by message.
-    fn udp_receive(self: &Arc<Self>, system: &System, state: &mut State, caller: Pid, data: &[u8]) -> Answer {
-        let Driver::Udp(udp) = &mut state.driver else { return Err(Errno::INVAL) };
+    fn receive(&mut self, port: &Context<'_>, caller: Pid, data: &[u8]) -> Answer {
         let (time, _) = data.split_first_chunk::<4>().ok_or(Errno::INVAL)?;
-        if udp.settings.active != Active::No || udp.receive.is_some() {
+        if self.settings.active != Active::No || self.receive.is_some() {
             return Err(Errno::INVAL);
         }
-        udp.fd()?;
-        let number = udp.next_number();
+        self.fd()?;
+        let number = self.next_number();
         let time = u32::from_be_bytes(*time);
-        let timer = (time != u32::MAX).then(|| {
-            let vm = system.vm;
-            let at = vm.platform.now_ns().saturating_add(u64::from(time) * 1_000_000);
-            let port = self.clone();
-            let expire = move |vm: &'static myriad_vm::Vm| port.udp_timeout(vm, number);
-            let id = vm.timers.reserve(myriad_sched::current().unwrap_or(0));
-            vm.set_timer(id, at, Action::Call(Box::new(expire)));
-            id
-        });
-        udp.receive = Some(Receive { caller, number, timer });
-        udp.arm(system)?;
+        let timer = (time != u32::MAX).then(|| port.set_timer(u64::from(time), u64::from(number)));
+        self.receive = Some(Receive { caller, number, timer });
+        self.arm(port)?;
         Ok(number.to_be_bytes().to_vec())
     }
 
-    fn udp_timeout(&self, vm: &myriad_vm::Vm, number: u16) {
-        let Some(system) = System::of(vm) else { return };
-        let mut state = self.lock();
-        let Driver::Udp(udp) = &mut state.driver else { return };
-        if let Some(receive) = udp.receive.take_if(|r| r.number == number) {
-            self.udp_answer(system, receive.caller, number, Err(Fail::Timeout));
+    /// Nobody waits for a datagram from now on; gives who did.
+    fn end_receive(&mut self, port: &Context<'_>) -> Option<Receive> {
+        let receive = self.receive.take()?;
+        if let Some(timer) = receive.timer {
+            port.cancel_timer(timer);
         }
+        Some(receive)
     }
 
-    fn send_message(&self, system: &System, to: Pid, build: impl for<'b> FnOnce(&mut Draft<'b>) -> TermRef<'b>) {
-        system.signal(to, Signal::Message(Message::new(Payload::build(48, build), Term::NONE)));
-    }
-
-    /// `{inet_async, Socket, Number, ok | {error, Reason}}`
-    fn udp_answer(&self, system: &System, to: Pid, number: u16, result: Result<(), Fail>) {
-        self.send_message(system, to, |f| {
-            let result = result_term(f, result);
-            f.tuple(&[am::inet_async.term(), self.id.term(), Term::small(i64::from(number)), result])
-        });
-    }
-
-    fn udp_passive(&self, system: &System, owner: Pid) {
-        self.send_message(system, owner, |f| f.tuple(&[am::udp_passive.term(), self.id.term()]));
-    }
-
-    /// `port_command/2`: sends a datagram, and answers `{inet_reply, Socket, Result}`.
-    pub(super) fn udp_output(&self, system: &System, state: &mut State, sender: Pid, bytes: &[u8]) {
-        let Driver::Udp(udp) = &mut state.driver else { return };
-        let result = udp.send(bytes).map_err(Fail::Posix);
-        self.send_message(system, sender, |f| {
-            let result = result_term(f, result);
-            f.tuple(&[am::inet_reply.term(), self.id.term(), result])
-        });
-    }
-
-    /// There are datagrams.
-    pub(super) fn udp_readable(&self, system: &System, state: &mut State, buffer: &mut [u8]) {
-        for _ in 0..READS {
-            let Driver::Udp(udp) = &mut state.driver else { return };
-            if state.phase != Phase::Open || !udp.listens() {
-                return;
-            }
-            let Ok(fd) = udp.fd() else { return };
-            let room = buffer.len().min(udp.settings.buffer);
-            match rustix::net::recvfrom(fd, &mut buffer[..room], RecvFlags::empty()) {
-                Ok((n, _, from)) => {
-                    let size = n as u64;
-                    udp.statistics.received += 1;
-                    udp.statistics.received_bytes += size;
-                    udp.statistics.received_most = udp.statistics.received_most.max(size);
-                    let from = from.and_then(|a| SocketAddr::try_from(a).ok());
-                    count_input(system, &mut state.input, size);
-                    self.udp_deliver(system, state, from, &buffer[..n]);
-                }
-                Err(Errno::AGAIN) => break,
-                Err(Errno::INTR) => {}
-                Err(errno) => self.udp_error(system, state, errno),
-            }
-        }
-        if let Driver::Udp(udp) = &mut state.driver {
-            // If it can no longer be waited for, the next call finds out.
-            let _ = udp.arm(system);
-        }
-    }
-
-    fn udp_deliver(&self, system: &System, state: &mut State, from: Option<SocketAddr>, bytes: &[u8]) {
-        let (id, owner) = (self.id.term(), state.owner);
-        let Driver::Udp(udp) = &mut state.driver else { return };
-        let settings = &udp.settings;
-        if let Some(receive) = udp.receive.take() {
-            if let Some(timer) = receive.timer {
-                system.vm.timers.cancel(timer);
-            }
-            self.send_message(system, receive.caller, |f| {
-                let data = settings.data_term(f, bytes);
+    fn deliver(&mut self, port: &Context<'_>, from: Option<SocketAddr>, bytes: &[u8]) {
+        let id = port.port.id.term();
+        if let Some(receive) = self.end_receive(port) {
+            send_message(port, receive.caller, |f| {
+                let data = self.settings.data_term(f, bytes);
                 let list = address::bytes_onto(f, from, data);
                 let ok = f.tuple(&[Term::OK, list]);
                 f.tuple(&[am::inet_async.term(), id, Term::small(i64::from(receive.number)), ok])
             });
             return;
         }
-        self.send_message(system, owner, |f| {
-            let (ip, port) = address::terms(f, from);
-            let data = settings.data_term(f, bytes);
-            f.tuple(&[am::udp.term(), id, ip, port, data])
+        send_message(port, port.owner(), |f| {
+            let (ip, number) = address::terms(f, from);
+            let data = self.settings.data_term(f, bytes);
+            f.tuple(&[am::udp.term(), id, ip, number, data])
         });
-        if udp.settings.one_delivered() {
-            self.udp_passive(system, owner);
+        if self.settings.one_delivered() {
+            tell_passive(port);
         }
     }
 
-    fn udp_error(&self, system: &System, state: &mut State, errno: Errno) {
-        let owner = state.owner;
-        let Driver::Udp(udp) = &mut state.driver else { return };
-        if let Some(receive) = udp.receive.take() {
-            if let Some(timer) = receive.timer {
-                system.vm.timers.cancel(timer);
-            }
-            self.udp_answer(system, receive.caller, receive.number, Err(Fail::Posix(errno)));
-            return;
+    fn tell_error(&mut self, port: &Context<'_>, errno: Errno) {
+        if let Some(receive) = self.end_receive(port) {
+            return answer(port, receive.caller, receive.number, Err(Fail::Posix(errno)));
         }
         let reason = posix::atom(errno).term();
-        self.send_message(system, owner, |f| f.tuple(&[am::udp_error.term(), self.id.term(), reason]));
+        send_message(port, port.owner(), |f| f.tuple(&[am::udp_error.term(), port.port.id.term(), reason]));
     }
 }
 

@@ -1,0 +1,218 @@
+//! Drivers: what is behind a port. A port calls its driver by one interface, [`Driver`], and knows nothing else of it; a driver acts by
+//! the [`Context`] of the call. What is to be known before there is an instance is its [`DriverType`]; the table of these is `drivers.rs`.
+//!
+//! DR1. A driver is called under its port's lock, by one thread at a time, and waits for nothing. Only `open` may wait, where the type
+//!      says so.
+//! DR2. A driver that ends its port during a call ([`Context::exit`], [`Context::fail`]) is stopped when that call has returned.
+//! DR3. Between [`Driver::start`] and [`Driver::stop`] come all calls but those that output needs (`output`, `flush`), which may come
+//!      before the start. After the stop there is none.
+
+use super::options::{Settings, Target};
+use super::poll::Watch;
+use super::tell::Tell;
+use super::{Common, Port, State, System};
+use crate::bytes::Piece;
+use myriad_process::TimerId;
+use myriad_sync::atomic::Ordering;
+use myriad_term::{Atom, Pid, am};
+use myriad_vm::Vm;
+use myriad_vm::timer::Action;
+use rustix::io::Errno;
+
+/// An instance of a driver, behind one port.
+pub(super) trait Driver: Send {
+    /// The port is there and its opener is linked to it: it may begin to take input.
+    fn start(&mut self, _: &mut Context<'_>) {}
+
+    /// `sender` sends these bytes out: those of one `command`.
+    fn output(&mut self, port: &mut Context<'_>, sender: Pid, data: Piece);
+
+    /// `port_control/3`: the bytes of the answer; nothing if there is no such operation.
+    fn control(&mut self, _: &mut Context<'_>, _caller: Pid, _operation: u32, _data: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// `port_call/3`: question and answer are terms in the external format; nothing if there is no such operation.
+    fn call(&mut self, _: &mut Context<'_>, _caller: Pid, _operation: u32, _data: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// A descriptor has input, or its end. `hung_up`: it is known that the end is there behind it. `buffer` is for the time of the call.
+    fn ready_input(&mut self, _: &mut Context<'_>, _hung_up: bool, _buffer: &mut [u8]) {}
+
+    /// A descriptor takes output again.
+    fn ready_output(&mut self, _: &mut Context<'_>) {}
+
+    /// The time of a timer is over ([`Context::set_timer`]).
+    fn timeout(&mut self, _: &mut Context<'_>, _timer: u64) {}
+
+    /// The program that it has started ([`Opened::os_pid`]) has ended with this exit status.
+    fn program_ended(&mut self, _: &mut Context<'_>, _status: i32) {}
+
+    /// The port closes, or the VM halts: writes what it keeps back, and if the port is not open, takes no more input. While there is
+    /// something [queued](Driver::queued) then, the port stays.
+    fn flush(&mut self, _: &mut Context<'_>) {}
+
+    /// The port is gone: gives back what it has.
+    fn stop(&mut self, _: &mut Context<'_>) {}
+
+    /// Bytes of output that are not written yet.
+    fn queued(&self) -> usize {
+        0
+    }
+
+    /// Bytes that it holds beside those.
+    fn memory(&self) -> usize {
+        0
+    }
+
+    /// Does its input come from where the VM's own comes from?
+    fn reads_standard_input(&self) -> bool {
+        false
+    }
+}
+
+/// A driver, as it is known before a port is opened on it.
+pub(super) struct DriverType {
+    /// The first word of what `open_port/2` is asked for.
+    pub(super) name: &'static str,
+    /// Makes an instance; `Err`: the reason that `erts_internal:open_port/2` gives.
+    pub(super) open: fn(&Target, &Settings) -> Result<Opened, Atom>,
+    /// To open one keeps the thread: it is done on a dirty I/O scheduler.
+    pub(super) open_blocks: bool,
+    /// Output can be forced on a busy port.
+    pub(super) soft_busy: bool,
+    /// Its port is the system's: processes cannot end it.
+    pub(super) of_system: bool,
+    /// What a crash dump says of its ports.
+    pub(super) description: &'static str,
+}
+
+/// An instance, with what its port shows of it.
+pub(super) struct Opened {
+    pub(super) driver: Box<dyn Driver>,
+    /// The port's name, as `port_info/2` shows it.
+    pub(super) name: Vec<u8>,
+    /// The program that it has started.
+    pub(super) os_pid: Option<u32>,
+}
+
+impl DriverType {
+    /// Most have nothing special.
+    pub(super) const fn new(name: &'static str, open: fn(&Target, &Settings) -> Result<Opened, Atom>) -> DriverType {
+        let description = "Port controls linked-in driver";
+        DriverType { name, open, open_blocks: false, soft_busy: false, of_system: false, description }
+    }
+
+    /// One that OTP has and this VM lacks: opening it fails, rather than run a program of that name.
+    pub(super) const fn absent(name: &'static str) -> DriverType {
+        DriverType::new(name, |_, _| Err(am::badarg))
+    }
+}
+
+/// How a port ends that its driver ends.
+enum End {
+    Exit(Atom),
+    Failed(Errno),
+}
+
+/// By what a driver acts while it is called: its port, which is locked.
+pub(super) struct Context<'a> {
+    pub(super) system: &'static System,
+    pub(super) port: &'a Port,
+    pub(super) common: &'a mut Common,
+    end: Option<End>,
+}
+
+impl Context<'_> {
+    /// The process that gets what comes in.
+    pub(super) fn owner(&self) -> Pid {
+        self.common.owner
+    }
+
+    /// Is the port open?
+    pub(super) fn is_open(&self) -> bool {
+        self.common.is_open()
+    }
+
+    /// Sends the owner a message.
+    pub(super) fn tell_owner(&self, what: Tell<'_>) {
+        self.tell(self.owner(), what);
+    }
+
+    /// Sends a process a message.
+    pub(super) fn tell(&self, to: Pid, what: Tell<'_>) {
+        self.port.tell(self.system, to, what);
+    }
+
+    /// Counts bytes that have come in: before the owner gets them.
+    pub(super) fn count_input(&mut self, bytes: usize) {
+        self.common.input += bytes as u64;
+        // Relaxed: a statistic.
+        self.system.input_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Waits until a descriptor is ready, which a call of [`Driver::ready_input`] or [`Driver::ready_output`] tells.
+    pub(super) fn arm(&self, watch: &mut Watch) -> Result<(), Errno> {
+        watch.arm(self.system, self.port.id).map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO))
+    }
+
+    /// After so many milliseconds [`Driver::timeout`] is called with this number, if the port is still there.
+    pub(super) fn set_timer(&self, after_ms: u64, timer: u64) -> TimerId {
+        let (vm, port) = (self.system.vm, self.port.id);
+        let at_ns = vm.platform.now_ns().saturating_add(after_ms.saturating_mul(1_000_000));
+        let expire = move |vm: &'static Vm| {
+            if let Some(system) = System::of(vm)
+                && let Some(port) = system.get(port)
+            {
+                port.with_driver(system, |driver, context| driver.timeout(context, timer));
+            }
+        };
+        let id = vm.timers.reserve(myriad_sched::current().unwrap_or(0));
+        vm.set_timer(id, at_ns, Action::Call(Box::new(expire)));
+        id
+    }
+
+    /// Takes a timer back, unless it has gone off.
+    pub(super) fn cancel_timer(&self, timer: TimerId) {
+        self.system.vm.timers.cancel(timer);
+    }
+
+    /// Ends the port for this reason (DR2).
+    pub(super) fn exit(&mut self, reason: Atom) {
+        self.end.get_or_insert(End::Exit(reason));
+    }
+
+    /// Ends the port because input or output has failed (DR2).
+    pub(super) fn fail(&mut self, errno: Errno) {
+        self.end.get_or_insert(End::Failed(errno));
+    }
+}
+
+impl Port {
+    /// Calls the driver, and does what it has asked for then (DR2).
+    pub(super) fn call_driver<T>(
+        &self,
+        system: &'static System,
+        state: &mut State,
+        call: impl FnOnce(&mut dyn Driver, &mut Context<'_>) -> T,
+    ) -> T {
+        let State { common, driver } = &mut *state;
+        let mut context = Context { system, port: self, common, end: None };
+        let result = call(&mut **driver, &mut context);
+        match context.end {
+            None => {}
+            Some(End::Exit(reason)) => self.exit(system, state, reason.term(), false),
+            Some(End::Failed(errno)) => self.fail(system, state, errno),
+        }
+        result
+    }
+
+    /// Calls the driver, unless the port is gone by now (DR3). The caller does not hold the port.
+    pub(super) fn with_driver(&self, system: &'static System, call: impl FnOnce(&mut dyn Driver, &mut Context<'_>)) {
+        let mut state = self.lock();
+        if !state.common.is_gone() {
+            self.call_driver(system, &mut state, call);
+        }
+    }
+}

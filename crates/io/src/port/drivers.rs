@@ -1,0 +1,65 @@
+//! The drivers that are built in, and port 0, which stands for what starts programs in OTP.
+
+use super::driver::{Context, Driver, DriverType, Opened};
+use super::options::{Settings, Target};
+use super::{System, poll, ram_file, spawn, stream, trace_file, tty, udp};
+use crate::bytes::Piece;
+use myriad_sync::OnceLock;
+use myriad_term::Pid;
+use myriad_vm::Vm;
+
+/// Those that are found by name.
+static DRIVERS: [&DriverType; 7] = [
+    &ram_file::DRIVER,
+    &trace_file::DRIVER,
+    &tty::DRIVER,
+    &udp::DRIVER,
+    &DriverType::absent("tcp_inet"),
+    &DriverType::absent("sctp_inet"),
+    &DriverType::absent("trace_ip_drv"),
+];
+
+/// The driver for what `open_port/2` is asked for; nothing if there is none of the name.
+pub(super) fn find(target: &Target) -> Option<&'static DriverType> {
+    let named = |line: &[u8]| {
+        let word = line.split(|b| b.is_ascii_whitespace()).next().unwrap_or(line);
+        DRIVERS.into_iter().find(|driver| driver.name.as_bytes() == word)
+    };
+    match target {
+        Target::Driver(line) => named(line),
+        // A program, if there is no driver of that name.
+        Target::Spawn(line) => named(line).or(Some(&stream::PROGRAM)),
+        Target::Executable(_) => Some(&stream::PROGRAM),
+        Target::File(_) => Some(&stream::FILE),
+        Target::Fd(..) => Some(&stream::DESCRIPTORS),
+    }
+}
+
+/// The driver of port 0: there is nothing to talk to.
+struct Forker;
+
+static FORKER: DriverType = DriverType {
+    of_system: true,
+    description: "Port controls forker process",
+    ..DriverType::new("forker", |_, _| Ok(Opened { driver: Box::new(Forker), name: b"forker".to_vec(), os_pid: None }))
+};
+
+impl Driver for Forker {
+    fn output(&mut self, _: &mut Context<'_>, _: Pid, _: Piece) {}
+}
+
+/// Starts the I/O thread and makes port 0 of the system that is to stand in `place`.
+pub fn start(vm: &'static Vm, place: &'static OnceLock<System>) -> Result<(), String> {
+    spawn::keep_descriptors_from_programs();
+    let poll = poll::Poll::new().map_err(|e| format!("cannot poll for input and output: {e}"))?;
+    if place.set(System::new(vm, poll)).is_err() {
+        return Err("the port system was started before".to_owned());
+    }
+    let Some(system) = place.get() else { return Err("no port system".to_owned()) };
+    let settings = Settings::default();
+    let opened = (FORKER.open)(&Target::Spawn(Vec::new()), &settings).map_err(|_| "port 0 cannot be opened")?;
+    system.create(&FORKER, opened, &settings, Pid::new(0, 0), false).ok_or("no room for a port")?;
+    poll::start(system)?;
+    vm.platform.wait_for(Box::new(poll::Waiting(system)));
+    Ok(())
+}

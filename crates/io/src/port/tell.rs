@@ -1,0 +1,83 @@
+//! Messages from a port to processes.
+
+use super::{Port, System};
+use myriad_heap::Draft;
+use myriad_process::{Message, Payload};
+use myriad_term::{Atom, Build, Pid, SharedBinary, Term, TermRef, am};
+use myriad_vm::Signal;
+use myriad_vm::tracer::flags;
+use std::borrow::Cow;
+
+/// A message from a port, to be built in the message's own memory.
+pub(super) enum Tell<'a> {
+    /// `{Port, {data, Data}}`
+    Data(Cow<'a, [u8]>),
+    /// `{Port, {data, {eol, Data}}}`
+    Line(Vec<u8>),
+    /// `{Port, {data, {noeol, Data}}}`
+    PartOfLine(Vec<u8>),
+    /// `{Port, {exit_status, Status}}`
+    ExitStatus(i32),
+    /// `{Port, Atom}`
+    Atom(Atom),
+    /// `{Port, {data, Head ++ Data}}`, where the head is a list of bytes in any case.
+    Headed(Vec<u8>, Option<Vec<u8>>),
+}
+
+impl Port {
+    /// Sends a message (io/PO1: under the lock).
+    pub(super) fn tell(&self, system: &System, to: Pid, what: Tell<'_>) {
+        // Exact where it matters: a list takes two words for each byte.
+        let words = match &what {
+            Tell::Data(bytes) if !self.binary => 2 * bytes.len(),
+            Tell::Line(bytes) | Tell::PartOfLine(bytes) if !self.binary => 2 * bytes.len(),
+            _ => 12,
+        };
+        // What OTP tells of the answer to `close`.
+        let told_alone = matches!(what, Tell::Atom(am::closed));
+        let message = Payload::build(words + 12, |draft| {
+            let body = self.body(draft, what);
+            draft.tuple(&[self.id.term(), body])
+        });
+        let told = if told_alone { am::closed.term() } else { message.term() };
+        self.trace(system, flags::SEND, am::send, &[told, to.term()]);
+        system.signal(to, Signal::Message(Message::new(message, Term::NONE)));
+    }
+
+    fn body<'b>(&self, f: &mut Draft<'b>, what: Tell<'_>) -> TermRef<'b> {
+        match what {
+            Tell::Data(bytes) => {
+                let data = self.bytes(f, bytes);
+                f.tuple(&[am::data.term(), data])
+            }
+            Tell::Line(bytes) => self.line(f, am::eol, bytes),
+            Tell::PartOfLine(bytes) => self.line(f, am::noeol, bytes),
+            Tell::ExitStatus(status) => f.tuple(&[am::exit_status.term(), Term::small(i64::from(status))]),
+            Tell::Atom(atom) => atom.term(),
+            Tell::Headed(head, data) => {
+                let data = data.map_or(Term::NIL, |data| self.bytes(f, Cow::Owned(data)));
+                let list = f.byte_list(&head, data);
+                f.tuple(&[am::data.term(), list])
+            }
+        }
+    }
+
+    fn bytes<'b>(&self, f: &mut Draft<'b>, bytes: Cow<'_, [u8]>) -> TermRef<'b> {
+        if !self.binary {
+            f.byte_list(&bytes, Term::NIL)
+        } else if bytes.len() <= myriad_term::binary::HEAP_BINARY_LIMIT {
+            f.binary(&bytes)
+        } else {
+            f.shared_binary(match bytes {
+                Cow::Borrowed(bytes) => SharedBinary::from_bytes(bytes),
+                Cow::Owned(bytes) => SharedBinary::from_vec(bytes),
+            })
+        }
+    }
+
+    fn line<'b>(&self, f: &mut Draft<'b>, end: Atom, bytes: Vec<u8>) -> TermRef<'b> {
+        let data = self.bytes(f, Cow::Owned(bytes));
+        let line = f.tuple(&[end.term(), data]);
+        f.tuple(&[am::data.term(), line])
+    }
+}
