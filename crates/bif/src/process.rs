@@ -14,6 +14,7 @@ use myriad_sync::atomic::Ordering;
 use myriad_term::{Term, am};
 use myriad_trace::life;
 use myriad_vm::bif::{Escape, badarg};
+use myriad_vm::listing::{IDS_A_REDUCTION, SLOTS_A_REDUCTION};
 use myriad_vm::send::Sent;
 use myriad_vm::tracer::flags::PROCS;
 use myriad_vm::{BifResult, Ctx, Listing, Signal};
@@ -214,30 +215,7 @@ pub(crate) fn await_result(ctx: &mut Ctx<'_>, reference: Term) -> BifResult {
 }
 
 fn processes_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
-    list_processes(ctx, Listing::of(&ctx.vm.processes))
-}
-
-/// Slots of the process table that are looked at for a reduction, and pids that are put in a list.
-const SLOTS_A_REDUCTION: usize = 256;
-const PIDS_A_REDUCTION: usize = 16;
-
-fn list_processes(ctx: &mut Ctx<'_>, mut listing: Listing) -> BifResult {
-    use myriad_term::{Build, Mfa};
-    while listing.go_on() {
-        ctx.bump(Listing::CHUNK / SLOTS_A_REDUCTION);
-        if ctx.exhausted() {
-            let name = Mfa { module: am::erlang, function: am::ptab_list_continue, arity: 2 };
-            let mut listing = Some(listing);
-            let rest = move |ctx: &mut Ctx<'_>| match listing.take() {
-                Some(listing) => list_processes(ctx, listing),
-                None => badarg(),
-            };
-            return ctx.yield_without_terms(name, Box::new(rest));
-        }
-    }
-    let pids: Vec<Term> = listing.finish().into_iter().map(|p| p.term()).collect();
-    ctx.bump(pids.len() / PIDS_A_REDUCTION);
-    Ok(ctx.list(&pids))
+    ctx.list_all(Listing::of(&ctx.vm.processes))
 }
 
 /// What OTP says of its `processes/0`, for the one here: `{ptab_list_bif_info, LeastReductions, Chunks, ChunkSize, SlotsAReduction,
@@ -246,7 +224,7 @@ fn list_processes(ctx: &mut Ctx<'_>, mut listing: Listing) -> BifResult {
 pub(crate) fn processes_bif_info(ctx: &mut Ctx<'_>) -> Term {
     use myriad_term::Build;
     let chunks = ctx.vm.processes.limit().div_ceil(Listing::CHUNK);
-    let figures = [0, chunks, Listing::CHUNK, SLOTS_A_REDUCTION, 0, PIDS_A_REDUCTION, 0, PIDS_A_REDUCTION, 0];
+    let figures = [0, chunks, Listing::CHUNK, SLOTS_A_REDUCTION, 0, IDS_A_REDUCTION, 0, IDS_A_REDUCTION, 0];
     let mut info = vec![Term::atom(am::ptab_list_bif_info)];
     info.extend(figures.map(|n| Term::small(n as i64)));
     ctx.tuple(&info)

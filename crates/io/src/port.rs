@@ -5,7 +5,7 @@
 //!
 //! PO1. What a port sends to one process is sent under its lock, so it arrives in the order of what happened.
 //! PO2. A port that is told to close sends its exit signals at once, and stays in the table until its output is written.
-//! PO3. Lock order: a port, the table, names, and what sending a signal takes.
+//! PO3. Lock order: a port, listings of ports, names, and what sending a signal takes.
 //!
 //! What is behind a port, its driver, it knows by one interface (`driver.rs`); so it does not matter here what kinds there are.
 
@@ -21,6 +21,7 @@ mod ram_file;
 mod signals;
 mod spawn;
 mod stream;
+mod table;
 mod tell;
 mod trace;
 mod trace_file;
@@ -30,14 +31,15 @@ mod udp;
 use crate::bytes::Piece;
 use driver::{Driver, DriverType, Opened};
 use myriad_process::Payload;
-use myriad_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use myriad_sync::{Arc, LockClass, Mutex, MutexGuard, OnceLock, Retirer, RwLock};
+use myriad_sync::atomic::{AtomicUsize, Ordering};
+use myriad_sync::{LockClass, Mutex, MutexGuard, OnceLock, Retirer};
 use myriad_term::{Build, Pid, Port as PortId, RefNumbers, Term, TermRef, am};
 use myriad_vm::tracer::flags;
 use myriad_vm::{Signal, Vm};
 use options::Settings;
 use rustix::io::Errno;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
+use table::PortTable;
 
 pub use bifs::{ERLANG, INTERNAL};
 pub use drivers::start;
@@ -46,13 +48,11 @@ pub use tty::{interrupts_are_input, with_terminal};
 
 static WORKERS_CLASS: LockClass = LockClass::new("port_workers", 295);
 static PORT_CLASS: LockClass = LockClass::new("port_lock", 300);
-static TABLE_CLASS: LockClass = LockClass::new("port_table", 310);
 
 /// All ports, and what serves them.
 pub struct System {
     vm: &'static Vm,
-    table: RwLock<BTreeMap<u64, Arc<Port>>>,
-    next: AtomicU64,
+    table: PortTable,
     poll: poll::Poll,
     /// Bytes read by ports (a statistic).
     pub(crate) input_bytes: AtomicUsize,
@@ -63,6 +63,8 @@ pub struct System {
 /// What a port is, apart from what changes.
 pub struct Port {
     id: PortId,
+    /// The era of its birth (sync/ID3).
+    born: u64,
     /// As `erlang:port_info/2` shows it: bytes in the system's encoding.
     name: Vec<u8>,
     binary: bool,
@@ -123,9 +125,9 @@ pub fn locks(system: &System) -> Vec<(usize, Term)> {
 
 impl System {
     fn new(vm: &'static Vm, poll: poll::Poll) -> System {
-        let table = RwLock::new(&TABLE_CLASS, BTreeMap::new());
+        let table = PortTable::new(vm.config.port_limit);
         let (input_bytes, output_bytes) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        System { vm, table, next: AtomicU64::new(0), poll, input_bytes, output_bytes }
+        System { vm, table, poll, input_bytes, output_bytes }
     }
 
     /// The ports of a VM, once started.
@@ -160,26 +162,13 @@ impl System {
 
     /// How many ports there are.
     pub(crate) fn count(&self) -> usize {
-        self.table.read().len()
+        self.table.count()
     }
 
     /// Sends a signal of a port's to a process.
     fn signal(&self, to: Pid, signal: Signal) {
         poll::told();
         self.vm.signal_pid(to, signal);
-    }
-
-    /// The bits of the number that the next port gets which OTP's have; after `set` these.
-    fn next(&self, set: Option<u64>) -> u64 {
-        const BITS: u64 = (1 << PortId::OTP_NUMBER_BITS) - 1;
-        let _table = self.table.write();
-        // Relaxed: under the table's lock.
-        let mut next = self.next.load(Ordering::Relaxed);
-        if let Some(bits) = set {
-            next = next & !BITS | bits & BITS;
-            self.next.store(next, Ordering::Relaxed);
-        }
-        next & BITS
     }
 
     /// Makes a port of `owner`'s on what was opened; nothing if there are too many.
@@ -190,57 +179,21 @@ impl System {
         settings: &Settings,
         owner: Pid,
         linked: bool,
-    ) -> Option<Arc<Port>> {
-        let mut table = self.table.write();
-        if table.len() >= self.vm.config.port_limit {
-            return None;
-        }
-        // Relaxed: under the table's lock. A number is only taken if it was set back.
-        let id = loop {
-            let id = PortId::from_number(self.next.fetch_add(1, Ordering::Relaxed));
-            if !table.contains_key(&id.number()) {
-                break id;
-            }
-        };
-        id.note_made();
-        let common = Common {
-            phase: Phase::Open,
-            owner,
-            links: linked.then_some(owner).into_iter().collect(),
-            watchers: HashMap::new(),
-            data: None,
-            input: 0,
-            output: 0,
-            busy: false,
-            waiters: Vec::new(),
-        };
-        let port = Arc::new(Port {
-            id,
-            name: opened.name,
-            binary: settings.binary,
-            eof: settings.eof,
-            parallelism: settings.parallelism,
-            busy_limits: settings.busy_limits,
-            os_pid: opened.os_pid,
-            driver,
-            trace: myriad_process::Tracee::default(),
-            workers: Mutex::new(&WORKERS_CLASS, 0),
-            state: Mutex::new(&PORT_CLASS, State { common, driver: opened.driver }),
-        });
-        table.insert(id.number(), port.clone());
-        drop(table);
+    ) -> Option<&'static Port> {
+        let make = |id, born| Port::new(id, born, driver, opened, settings, owner, linked);
+        let port = self.table.insert(make)?;
         port.trace_open(self, owner);
         Some(port)
     }
 
-    /// A port that is not gone.
-    fn get(&self, id: PortId) -> Option<Arc<Port>> {
-        self.table.read().get(&id.number()).cloned()
+    /// A port that is not gone (io/PT1).
+    fn get(&self, id: PortId) -> Option<&Port> {
+        self.table.get(id)
     }
 
-    /// All ports.
-    fn all(&self) -> Vec<Arc<Port>> {
-        self.table.read().values().cloned().collect()
+    /// All ports (io/PT1).
+    fn all(&self) -> Vec<&Port> {
+        self.table.all()
     }
 }
 
@@ -255,6 +208,42 @@ impl Common {
 }
 
 impl Port {
+    fn new(
+        id: PortId,
+        born: u64,
+        driver: &'static DriverType,
+        opened: Opened,
+        settings: &Settings,
+        owner: Pid,
+        linked: bool,
+    ) -> Port {
+        let common = Common {
+            phase: Phase::Open,
+            owner,
+            links: linked.then_some(owner).into_iter().collect(),
+            watchers: HashMap::new(),
+            data: None,
+            input: 0,
+            output: 0,
+            busy: false,
+            waiters: Vec::new(),
+        };
+        Port {
+            id,
+            born,
+            name: opened.name,
+            binary: settings.binary,
+            eof: settings.eof,
+            parallelism: settings.parallelism,
+            busy_limits: settings.busy_limits,
+            os_pid: opened.os_pid,
+            driver,
+            trace: myriad_process::Tracee::default(),
+            workers: Mutex::new(&WORKERS_CLASS, 0),
+            state: Mutex::new(&PORT_CLASS, State { common, driver: opened.driver }),
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock()
     }
@@ -295,7 +284,7 @@ impl Port {
         }
         state.common.phase = Phase::Gone;
         self.call_driver(system, state, |driver, context| driver.stop(context));
-        system.table.write().remove(&self.id.number());
+        system.table.remove(self, &system.vm.progress);
     }
 
     /// Ends the port because its input or output has failed.

@@ -51,7 +51,7 @@ pub use dictionary::Dictionary;
 pub use ending::Ending;
 pub use exception::{Class, Exception, TraceFrame};
 pub use lazy_box::{LazyBox, StaticDefault};
-pub use listing::Listing;
+pub use listing::{Listed, Listing};
 pub use message::{Message, MessageQueue, QueueMark, Taken};
 pub use myriad_heap::Payload;
 pub use names::{Named, Names};

@@ -1,65 +1,75 @@
-//! All processes as they are at one moment (`sync::snapshots`), looked up in slices: a table may have millions of slots.
+//! All objects of a table as they are at one moment (`sync::snapshots`), looked up in slices: a table may have millions of slots.
 
-use crate::process::Process;
-use crate::runtime::Runtime;
-use crate::table::ProcessTable;
 use myriad_sync::{LockClass, Snapshot};
-use myriad_term::Pid;
+use myriad_term::Term;
+use std::ops::Range;
 
 /// Of the lock on the open listings.
 pub(crate) static CLASS: LockClass = LockClass::new("ptab_list", 505);
 
-/// A listing under way.
-pub struct Listing<R: Runtime> {
-    table: &'static ProcessTable<R>,
-    /// Nothing once it is closed: another may have its key by then.
-    open: Option<Snapshot>,
-    /// Processes born in this era or later are left out (sync/LI1).
-    cut: u64,
-    next: usize,
-    pids: Vec<Pid>,
+/// A table whose objects come and go while it is listed.
+pub trait Listed: 'static {
+    /// What tells its objects apart, in the order in which they are listed.
+    type Id: Copy + Ord;
+
+    /// An identifier as Erlang sees it.
+    fn term(id: Self::Id) -> Term;
+
+    /// A snapshot begins.
+    fn open_listing(&self) -> Snapshot;
+
+    /// It is over; gives the objects that have entered themselves (sync/LI2).
+    fn close_listing(&self, listing: Snapshot) -> Vec<Self::Id>;
+
+    /// Adds those in the slots at these places that were born before this era and have not begun to go; are there more slots behind them?
+    fn list_in(&self, places: Range<usize>, cut: u64, ids: &mut Vec<Self::Id>) -> bool;
 }
 
-impl<R: Runtime> Listing<R> {
+/// A listing under way.
+pub struct Listing<T: Listed> {
+    table: &'static T,
+    /// Nothing once it is closed: another may have its key by then.
+    open: Option<Snapshot>,
+    /// Objects born in this era or later are left out (sync/LI1).
+    cut: u64,
+    next: usize,
+    ids: Vec<T::Id>,
+}
+
+impl<T: Listed> Listing<T> {
     /// Slots that are looked at in one go.
     pub const CHUNK: usize = 1024;
 
-    /// Of all processes of a table, as they are now.
-    pub fn of(table: &'static ProcessTable<R>) -> Self {
+    /// Of all objects of a table, as they are now.
+    pub fn of(table: &'static T) -> Self {
         let open = table.open_listing();
-        Listing { table, open: Some(open), cut: open.cut, next: 0, pids: Vec::new() }
+        Listing { table, open: Some(open), cut: open.cut, next: 0, ids: Vec::new() }
     }
 
     /// Looks at [`Listing::CHUNK`] slots more; `false` if there are none left.
     pub fn go_on(&mut self) -> bool {
         debug_assert!(self.open.is_some(), "it is closed");
-        let (cut, pids) = (self.cut, &mut self.pids);
-        let belongs = |process: &Process<R>| process.born < cut && !process.is_exiting();
         let end = self.next.saturating_add(Self::CHUNK);
-        let more = self.table.each_in(self.next..end, |process| {
-            if belongs(process) {
-                pids.push(process.pid);
-            }
-        });
+        let more = self.table.list_in(self.next..end, self.cut, &mut self.ids);
         self.next = end;
         more
     }
 
-    fn close(&mut self) -> Vec<Pid> {
+    fn close(&mut self) -> Vec<T::Id> {
         self.open.take().map_or_else(Vec::new, |open| self.table.close_listing(open))
     }
 
-    /// All processes of the moment when it began, once all slots have been looked at.
-    pub fn finish(mut self) -> Vec<Pid> {
-        let mut pids = std::mem::take(&mut self.pids);
-        pids.extend(self.close());
-        pids.sort_unstable();
-        pids.dedup();
-        pids
+    /// All objects of the moment when it began, once all slots have been looked at.
+    pub fn finish(mut self) -> Vec<T::Id> {
+        let mut ids = std::mem::take(&mut self.ids);
+        ids.extend(self.close());
+        ids.sort_unstable();
+        ids.dedup();
+        ids
     }
 }
 
-impl<R: Runtime> Drop for Listing<R> {
+impl<T: Listed> Drop for Listing<T> {
     fn drop(&mut self) {
         self.close();
     }

@@ -6,13 +6,12 @@
 //! TB1. A pointer read from a slot is good until the reading thread's next quiescent point: an ended process is freed by
 //!      thread progress only (`sync`, Progress).
 
-use crate::listing;
+use crate::listing::{self, Listed};
 use crate::process::Process;
 use crate::runtime::Runtime;
-use myriad_sync::atomic::AtomicPtr;
 use myriad_sync::witness::{Event, tell};
 use myriad_sync::{IdTable, Snapshot, Snapshots, prefetch_to_write};
-use myriad_term::{Pid, RefNumbers, RefUse, memory};
+use myriad_term::{Pid, RefNumbers, RefUse, Term, memory};
 use std::ops::Range;
 use std::ptr::NonNull;
 
@@ -30,16 +29,7 @@ impl<R: Runtime> ProcessTable<R> {
     /// Room for `limit` processes, rounded up to a power of two as OTP does, made by so many schedulers.
     pub fn new(limit: usize, schedulers: usize) -> Self {
         let size = limit.next_power_of_two().clamp(1024, 1 << 27);
-        // Zeroed pages, so that an unused part of a large table costs nothing.
-        let layout = memory::layout::<AtomicPtr<Process<R>>>(size, PURPOSE);
-        // SAFETY: null pointers are all-zero words; the layout is that of the boxed slice.
-        let slots = unsafe {
-            let p = memory::named(PURPOSE, || std::alloc::alloc_zeroed(layout)).cast::<AtomicPtr<Process<R>>>();
-            if p.is_null() {
-                memory::exhausted(PURPOSE, layout.size());
-            }
-            Box::from_raw(std::ptr::slice_from_raw_parts_mut(p, size))
-        };
+        let slots = memory::null_pointers::<Process<R>>(size, PURPOSE);
         ProcessTable { processes: IdTable::new(slots, schedulers), listings: Snapshots::new(&listing::CLASS) }
     }
 
@@ -142,23 +132,6 @@ impl<R: Runtime> ProcessTable<R> {
         self.listings.departs(process.born, process.pid);
     }
 
-    pub(crate) fn open_listing(&self) -> Snapshot {
-        self.listings.open(|| self.processes.cut())
-    }
-
-    /// The pids of those that have begun to end since the listing was opened (sync/LI2).
-    pub(crate) fn close_listing(&self, listing: Snapshot) -> Vec<Pid> {
-        self.listings.close(listing)
-    }
-
-    /// Calls `look` with each process in the slots at these places; are there more behind them?
-    pub(crate) fn each_in(&self, places: Range<usize>, look: impl FnMut(&Process<R>)) -> bool {
-        let end = places.end.min(self.limit());
-        // SAFETY: TB1.
-        self.processes.settled(places.start..end).map(|process| unsafe { process.as_ref() }).for_each(look);
-        end < self.limit()
-    }
-
     /// The pids of all that are not ending, in rising order.
     pub fn pids(&self) -> Vec<Pid> {
         let mut pids = Vec::new();
@@ -169,5 +142,30 @@ impl<R: Runtime> ProcessTable<R> {
         });
         pids.sort_unstable();
         pids
+    }
+}
+
+impl<R: Runtime> Listed for ProcessTable<R> {
+    type Id = Pid;
+
+    fn term(pid: Pid) -> Term {
+        pid.term()
+    }
+
+    fn open_listing(&self) -> Snapshot {
+        self.listings.open(|| self.processes.cut())
+    }
+
+    fn close_listing(&self, listing: Snapshot) -> Vec<Pid> {
+        self.listings.close(listing)
+    }
+
+    fn list_in(&self, places: Range<usize>, cut: u64, pids: &mut Vec<Pid>) -> bool {
+        let end = places.end.min(self.limit());
+        // SAFETY: TB1.
+        let found = self.processes.settled(places.start..end).map(|process| unsafe { process.as_ref() });
+        let listed = found.filter(|process| process.born < cut && !process.is_exiting());
+        pids.extend(listed.map(|process| process.pid));
+        end < self.limit()
     }
 }

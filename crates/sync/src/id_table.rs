@@ -18,6 +18,8 @@
 //!      has cut finds the slot of each object of an earlier era reserved or filled, unless the object has gone; and who makes an object of the
 //!      new era has seen all that the thread that has cut had stored before.
 //! ID4. [`IdTable::count`] is never above the number of slots that were in use at some moment while it was counted.
+//! ID5. Behind [`IdTable::reached`], asked for after a cut, no slot holds an object of an earlier era: identifiers rise from 0, so those that were
+//!      drawn are below the next one. Who draws does so before the fence of ID3, so a cutter that does not see the draw need not see the object.
 //!
 //! ID3 holds since makers and cutters store and then look (sync/SL1): the maker reserves a slot and looks at the era, the cutter begins an era
 //! and looks at the slots. Of their two fences one is the later: either that cutter sees the slot reserved, or that maker the new era. Makers
@@ -30,7 +32,7 @@
 
 use crate::{
     atomic::{
-        AtomicPtr, AtomicU64,
+        AtomicBool, AtomicPtr, AtomicU64,
         Ordering::{Acquire, Relaxed, Release, SeqCst},
         fence,
     },
@@ -102,6 +104,8 @@ pub struct IdTable<T> {
     ids: Numbers,
     /// How many eras have begun: read by those threads.
     era: CachePadded<AtomicU64>,
+    /// The next identifier was chosen once: any slot may be in use.
+    chosen: AtomicBool,
     population: Box<ShardedTally>,
 }
 
@@ -111,7 +115,8 @@ impl<T> IdTable<T> {
         assert!(slots.len().is_power_of_two(), "the low bits of an identifier choose the slot");
         assert!(cfg!(loom) || slots.len() >= ON_A_PAGE, "slots are exchanged within a page");
         let era = CachePadded::new(AtomicU64::new(0));
-        IdTable { slots, ids: Numbers::new(makers), era, population: Box::new(ShardedTally::new()) }
+        let chosen = AtomicBool::new(false);
+        IdTable { slots, ids: Numbers::new(makers), era, chosen, population: Box::new(ShardedTally::new()) }
     }
 
     /// How many slots there are.
@@ -132,6 +137,8 @@ impl<T> IdTable<T> {
 
     /// This identifier is drawn next, in a new era: for tests of identifiers that come again, which no longer rise then (ID2).
     pub fn set_next_id(&self, id: u64) {
+        // Relaxed: who draws it has seen this, since the restart releases it, when it comes to its fence (ID5).
+        self.chosen.store(true, Relaxed);
         self.cut();
         // Who draws it finds the new era behind the fence in `comes`. A thread that draws meanwhile gets an identifier of before or after.
         self.ids.restart(id);
@@ -146,6 +153,18 @@ impl<T> IdTable<T> {
     #[inline(always)]
     pub fn get(&self, low_bits: usize) -> Option<NonNull<T>> {
         Slot::read(self.slot(low_bits)).object()
+    }
+
+    /// Slots at this place in the order of memory and behind it are of no interest to who has cut (ID5).
+    pub fn reached(&self) -> usize {
+        // Relaxed, both: ordered by the fence in `cut`.
+        if self.chosen.load(Relaxed) {
+            return self.slots.len();
+        }
+        let drawn = usize::try_from(self.ids.next()).unwrap_or(usize::MAX);
+        // Slots are exchanged within a page.
+        let page = if cfg!(loom) { 1 } else { ON_A_PAGE };
+        drawn.checked_next_multiple_of(page).map_or(self.slots.len(), |drawn| drawn.min(self.slots.len()))
     }
 
     /// All objects that are there, in the order of memory; one that is being made is passed by.
@@ -331,7 +350,9 @@ mod tests {
     #[test]
     fn the_next_identifier_can_be_chosen() {
         let table = table();
+        assert_eq!(table.reached(), 0);
         assert_eq!((make(&table), table.next_id()), (Some(0), 1));
+        assert_eq!(table.reached(), ON_A_PAGE);
         table.set_next_id(1000);
         let reserved = table.reserve().expect("room");
         assert_eq!((reserved.born, reserved.id), (1, 1000), "the identifiers of a new era");

@@ -159,7 +159,7 @@ mod loom_tests {
         fn listed(&self) -> Vec<u64> {
             let snapshot = self.snapshots.open(|| self.table.cut());
             // SAFETY: the objects live as long as the table.
-            let found = self.table.settled(0..2).map(|object| unsafe { object.as_ref() });
+            let found = self.table.settled(0..self.table.reached()).map(|object| unsafe { object.as_ref() });
             let stays = |object: &&Object| object.id > 0 || !self.goes.load(Relaxed);
             let belongs = |object: &&Object| object.born.load(Relaxed) < snapshot.cut;
             let mut listed: Vec<u64> = found.filter(stays).filter(belongs).map(|object| object.id).collect();

@@ -10,6 +10,7 @@
 //! ME2. A request is looked at by itself. Memory that others have asked for and not written to yet is not missing so far:
 //!      two large blocks at the same moment, each of which fits, may be too much together.
 
+use myriad_sync::atomic::AtomicPtr;
 use myriad_sync::{OnceLock, memory};
 use std::alloc::Layout;
 use std::cell::Cell;
@@ -208,6 +209,22 @@ pub fn layout<T>(many: usize, purpose: Purpose) -> Layout {
     match Layout::array::<T>(many) {
         Ok(layout) => layout,
         Err(_) => exhausted(purpose, many.saturating_mul(size_of::<T>())),
+    }
+}
+
+/// So many null pointers: zeroed pages, so that an unused part of a large table costs nothing.
+pub fn null_pointers<T>(many: usize, purpose: Purpose) -> Box<[AtomicPtr<T>]> {
+    let layout = layout::<AtomicPtr<T>>(many, purpose);
+    if layout.size() == 0 {
+        return Box::default();
+    }
+    // SAFETY: the layout is that of the boxed slice, and not empty; null pointers are all-zero words.
+    unsafe {
+        let first = named(purpose, || std::alloc::alloc_zeroed(layout)).cast::<AtomicPtr<T>>();
+        if first.is_null() {
+            exhausted(purpose, layout.size());
+        }
+        Box::from_raw(std::ptr::slice_from_raw_parts_mut(first, many))
     }
 }
 

@@ -135,7 +135,7 @@ impl Default for Config {
             tuning: Tuning::default(),
             private_threads: 0,
             process_limit: 1024,
-            port_limit: 16,
+            port_limit: 1024,
             atom_limit: 1 << 20,
             heap: Settings::default(),
             off_heap_messages: false,

@@ -32,6 +32,7 @@ pub mod exit;
 pub mod gc;
 pub mod heap_walk;
 pub mod intrinsic;
+pub mod listing;
 pub mod literals;
 pub mod observer;
 pub mod os_text;

@@ -56,7 +56,7 @@ pub type Ending = myriad_process::Ending<Vm>;
 /// The processes.
 pub type ProcessTable = myriad_process::ProcessTable<Vm>;
 /// All processes of one moment.
-pub type Listing = myriad_process::Listing<Vm>;
+pub type Listing = myriad_process::Listing<ProcessTable>;
 /// What one process, or the machine, says to another.
 pub type Signal = myriad_process::Signal<Vm>;
 /// Signals that were taken out of an outer queue.

@@ -4,13 +4,12 @@
 
 use super::driver::{Context, Driver};
 use super::signals::output_of;
-use super::{Port, System, Waiter, drivers, options, poll};
+use super::{Port, State as PortState, System, Waiter, drivers, options, poll};
 use crate::bytes::iodata;
-use myriad_process::{Named, Payload};
+use myriad_process::{Listing, Named, Payload};
 use myriad_sched::microstate::{State, within};
-use myriad_sync::Arc;
 use myriad_term::etf::{self, DecodeOptions, EncodeOptions};
-use myriad_term::{Atom, Build, Pid, Term, am};
+use myriad_term::{Atom, Build, Pid, Port as PortId, Term, am};
 use myriad_trace::{life, profile};
 use myriad_vm::bif::{BADARG, DirtyKind, Escape, SYSTEM_LIMIT, badarg};
 use myriad_vm::{BifResult, Ctx, Signal};
@@ -42,7 +41,7 @@ fn reason(atom: Atom) -> BifResult {
 }
 
 /// The port that a term names: `Err` if it is no name or port, nothing if there is none.
-fn find(ctx: &Ctx<'_>, term: Term) -> Result<Option<Arc<Port>>, Escape> {
+fn find(ctx: &Ctx<'_>, term: Term) -> Result<Option<&'static Port>, Escape> {
     let id = match (term.as_local_port(), term.as_atom()) {
         (Some(id), _) => Some(id),
         (_, Some(name)) => match ctx.vm.names.whereis(name) {
@@ -55,7 +54,7 @@ fn find(ctx: &Ctx<'_>, term: Term) -> Result<Option<Arc<Port>>, Escape> {
 }
 
 /// The port and the system, or nothing.
-fn open(ctx: &Ctx<'_>, term: Term) -> Option<(&'static System, Arc<Port>)> {
+fn open(ctx: &Ctx<'_>, term: Term) -> Option<(&'static System, &'static Port)> {
     let port = find(ctx, term).ok().flatten()?;
     let is_open = port.lock().common.is_open();
     System::of(ctx.vm).filter(|_| is_open).map(|s| (s, port))
@@ -100,7 +99,7 @@ fn open_port_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         return Err(SYSTEM_LIMIT);
     }
     let id = port.id;
-    let begin = Begin { system, port };
+    let begin = Begin { system, port: id };
     if ctx.sched.dirty {
         // The caller shall be back, and linked, before a short program has ended: what it says to the port at once finds it
         // open. So the port begins when the caller waits or its time is over: then it takes its signals.
@@ -121,14 +120,15 @@ fn open_port_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 /// Lets a port begin to work when dropped: when a signal with it has been handled, or will never be.
 struct Begin {
     system: &'static System,
-    port: Arc<Port>,
+    port: PortId,
 }
 
 impl Drop for Begin {
     fn drop(&mut self) {
-        let mut state = self.port.lock();
+        let Some(port) = self.system.get(self.port) else { return };
+        let mut state = port.lock();
         if state.common.is_open() {
-            self.port.call_driver(self.system, &mut state, |driver, context| driver.start(context));
+            port.call_driver(self.system, &mut state, |driver, context| driver.start(context));
         }
     }
 }
@@ -224,26 +224,32 @@ fn port_connect_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 fn port_info_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    match find(ctx, args[0]) {
-        Ok(Some(port)) => Ok(port.all_info(ctx, &port.lock())),
-        Ok(None) => Ok(Term::UNDEFINED),
-        Err(_) => bad(),
-    }
+    looked_at(ctx, args[0], |ctx, port, state| Some(port.all_info(ctx, state)))
 }
 
 fn port_info_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(item) = args[1].as_atom() else { return bad() };
-    match find(ctx, args[0]) {
-        Ok(Some(port)) => port.info(ctx, &port.lock(), item).map_or_else(bad, Ok),
-        Ok(None) => Ok(Term::UNDEFINED),
-        Err(_) => bad(),
+    looked_at(ctx, args[0], |ctx, port, state| port.info(ctx, state, item))
+}
+
+/// What `look` sees of a port; `undefined` if it is gone. One that is closing is there until its output is written.
+fn looked_at(
+    ctx: &mut Ctx<'_>,
+    port: Term,
+    look: impl FnOnce(&mut Ctx<'_>, &Port, &PortState) -> Option<Term>,
+) -> BifResult {
+    let Ok(port) = find(ctx, port) else { return bad() };
+    let Some(port) = port else { return Ok(Term::UNDEFINED) };
+    let state = port.lock();
+    if state.common.is_gone() {
+        return Ok(Term::UNDEFINED);
     }
+    look(ctx, port, &state).map_or_else(bad, Ok)
 }
 
 fn ports_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
-    let ports: Vec<Term> =
-        System::of(ctx.vm).map(System::all).unwrap_or_default().iter().map(|p| p.id.term()).collect();
-    Ok(ctx.list(&ports))
+    let Some(system) = System::of(ctx.vm) else { return Ok(Term::NIL) };
+    ctx.list_all(Listing::of(&system.table))
 }
 
 fn port_set_data_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {

@@ -13,7 +13,7 @@ pub fn ports(vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
     for port in system.all() {
         writeln!(out, "=port:#Port<0.{}>", port.id.number())?;
         if let Some(state) = port.state.try_lock() {
-            section(vm, &port, &state, out)?;
+            section(vm, port, &state, out)?;
         }
     }
     Ok(())

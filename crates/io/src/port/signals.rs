@@ -5,7 +5,6 @@ use super::{Common, Port, State, System, Waiter};
 use crate::bytes::{Piece, iodata};
 use myriad_process::{Payload, Tracee};
 use myriad_sched::microstate::{State as Microstate, within};
-use myriad_sync::Arc;
 use myriad_term::{Build, Pid, Port as PortId, RefNumbers, Term, am};
 use myriad_trace::monitor::busy_port;
 use myriad_vm::tracer::flags;
@@ -68,7 +67,7 @@ impl PortOps for Ports {
     }
 
     fn next(&self, vm: &'static Vm, set: Option<u64>) -> u64 {
-        System::of(vm).map_or(0, |system| system.next(set))
+        System::of(vm).map_or(0, |system| system.table.next(set))
     }
 
     fn is_busy(&self, vm: &'static Vm, port: PortId) -> bool {
@@ -272,7 +271,7 @@ fn suspend_if_busy(system: &System, port: PortId, common: &mut Common, sender: P
     let waiter = Waiter::Suspended(sender);
     if common.busy && common.is_open() && !common.waiters.contains(&waiter) {
         common.waiters.push(waiter);
-        system.signal(sender, Signal::Suspend { active: Arc::default(), reply: None });
+        system.signal(sender, Signal::Suspend { active: Default::default(), reply: None });
         busy_port(system.vm, sender.term(), port.term());
     }
 }

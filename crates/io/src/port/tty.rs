@@ -14,7 +14,7 @@ use super::tell::Tell;
 use super::{Port, System};
 use crate::bytes::Piece;
 use myriad_sync::atomic::{AtomicBool, Ordering};
-use myriad_sync::{Arc, LockClass, Mutex};
+use myriad_sync::{LockClass, Mutex};
 use myriad_term::{Atom, Pid, am};
 use myriad_vm::Vm;
 use rustix::termios::{InputModes, LocalModes, OptionalActions, OutputModes, SpecialCodeIndex, Termios};
@@ -219,7 +219,9 @@ pub fn interrupts_are_input() {
 
 /// Runs `f` with the interactive terminal, or else the standard input, lent to it: its port, if there is one, waits.
 pub fn with_terminal(vm: &Vm, f: impl FnOnce()) {
-    let is_input = |port: &Arc<Port>| port.lock().driver.reads_standard_input();
+    let is_input = |port: &&Port| port.lock().driver.reads_standard_input();
+    // io/PT1: the menu's thread is none of the VM's.
+    let _pin = vm.progress.pin();
     let port = System::of(vm).and_then(|system| system.all().into_iter().find(is_input));
     let _held = port.as_ref().map(|port| port.lock());
     lend(f);
