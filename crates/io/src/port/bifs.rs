@@ -77,7 +77,7 @@ fn open_port(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 fn open_port_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(system) = System::of(ctx.vm) else { return bad() };
     let Some(target) = options::target(args[0]) else { return bad() };
-    let settings = match options::settings(args[1], &target) {
+    let settings = match options::settings(args[1], &target, ctx.vm.config.flags.port_parallelism) {
         Ok(settings) => settings,
         Err(atom) => return reason(atom),
     };

@@ -120,9 +120,10 @@ pub fn target(term: Term) -> Option<Target> {
     }
 }
 
-/// The second argument; `Err` is the reason that `erts_internal:open_port/2` gives.
-pub fn settings(list: Term, target: &Target) -> Result<Settings, Atom> {
-    let mut s = Settings::default();
+/// The second argument, and what holds where it says nothing of `parallelism` (`+spp`); `Err` is the reason that
+/// `erts_internal:open_port/2` gives.
+pub fn settings(list: Term, target: &Target, parallelism: bool) -> Result<Settings, Atom> {
+    let mut s = Settings { parallelism, ..Settings::default() };
     let (mut line, mut packet) = (None, None);
     let mut items = list.list_iter();
     for item in items.by_ref() {
@@ -241,7 +242,7 @@ mod tests {
         let mut check = |name: Atom, value: Term| {
             let option = arena.tuple(&[name.term(), value]);
             let list = arena.list(&[option]);
-            settings(list, &spawn).map(|s| s.framing).map_err(|e| e.text())
+            settings(list, &spawn, false).map(|s| s.framing).map_err(|e| e.text())
         };
         assert_eq!(check(am::packet, Term::small(0)), Err("badopt"));
         assert_eq!(check(am::packet, Term::small(2)), Ok(Framing::Packet(2)));
@@ -250,6 +251,6 @@ mod tests {
         assert_eq!(check(am::args, Term::NIL), Err("badarg"));
         assert_eq!(check(am::env, Term::OK), Err("badopt"));
         assert_eq!(check(am::busy_limits_port, Term::small(1)), Err("badopt"));
-        assert!(settings(Term::OK, &spawn).is_err());
+        assert!(settings(Term::OK, &spawn, false).is_err());
     }
 }
