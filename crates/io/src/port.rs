@@ -1,11 +1,12 @@
 //! Ports: the table of them, what all kinds have in common, and how they end.
 //!
-//! A port is a lock and a state. Calls of processes take the lock in their own threads, readiness of file descriptors in the
-//! I/O thread (`poll.rs`); no call waits for anything but that lock, because all input and output is non-blocking.
+//! A port is a lock and a state. Whose turn it is decides `operations.rs`: a process, or the thread that has met an event, calls the port itself if that is
+//! free, and else a scheduler does. No call waits for anything but the lock, which only who shows the state or lends the terminal holds out of turn; all input and
+//! output is non-blocking.
 //!
 //! PO1. What a port sends to one process is sent under its lock, so it arrives in the order of what happened.
 //! PO2. A port that is told to close sends its exit signals at once, and stays in the table until its output is written.
-//! PO3. Lock order: a port, listings of ports, names, and what sending a signal takes.
+//! PO3. Lock order: a port, its queue of operations, listings of ports, names, and what sending a signal takes.
 //!
 //! What is behind a port, its driver, it knows by one interface (`driver.rs`); so it does not matter here what kinds there are.
 
@@ -15,6 +16,7 @@ mod drivers;
 pub mod dump;
 pub mod framing;
 mod info;
+mod operations;
 mod options;
 mod poll;
 mod ram_file;
@@ -32,7 +34,7 @@ use crate::bytes::Piece;
 use driver::{Driver, DriverType, Opened};
 use myriad_process::Payload;
 use myriad_sync::atomic::{AtomicUsize, Ordering};
-use myriad_sync::{LockClass, Mutex, MutexGuard, OnceLock, Retirer};
+use myriad_sync::{LockClass, Mutex, MutexGuard, OnceLock, Retirer, ToSchedule, Turn};
 use myriad_term::{Build, Pid, Port as PortId, RefNumbers, Term, TermRef, am};
 use myriad_vm::tracer::flags;
 use myriad_vm::{Signal, Vm};
@@ -48,6 +50,7 @@ pub use tty::{interrupts_are_input, with_terminal};
 
 static WORKERS_CLASS: LockClass = LockClass::new("port_workers", 295);
 static PORT_CLASS: LockClass = LockClass::new("port_lock", 300);
+static QUEUE_CLASS: LockClass = LockClass::new("port_queue", 305);
 
 /// All ports, and what serves them.
 pub struct System {
@@ -78,6 +81,8 @@ pub struct Port {
     trace: myriad_process::Tracee,
     /// Threads at work in it, as far as `system_profile` asks. Held while that is told, so that it is told in order.
     workers: Mutex<u32>,
+    /// Whose turn it is, and operations that wait for theirs.
+    turn: Turn<Operation>,
     state: Mutex<State>,
 }
 
@@ -116,7 +121,12 @@ struct Common {
     output: u64,
     busy: bool,
     waiters: Vec<Waiter>,
+    /// Commands that were left, and wait until it is less busy.
+    commands: Vec<Operation>,
 }
+
+/// What is done to a port in its turn (`operations.rs`); it takes the port's lock itself.
+type Operation = Box<dyn FnOnce(&'static System, &Port) + Send>;
 
 /// The lock of each port, by its identity in the lock profile, with the port.
 pub fn locks(system: &System) -> Vec<(usize, Term)> {
@@ -143,11 +153,11 @@ impl System {
         /// How long a reader may take nothing before it is given up.
         const PATIENCE: Duration = Duration::from_secs(60);
         for port in system.all() {
-            port.with_driver(system, |driver, context| driver.flush(context));
+            port.perform(system, |system, port| port.with_driver(system, |driver, context| driver.flush(context)));
         }
         let mut last = (0, Instant::now());
         loop {
-            let left: usize = system.all().iter().map(|port| port.lock().driver.queued()).sum();
+            let left: usize = system.all().iter().map(|port| port.turn.len() + port.lock().driver.queued()).sum();
             if left == 0 {
                 return;
             }
@@ -163,6 +173,11 @@ impl System {
     /// How many ports there are.
     pub(crate) fn count(&self) -> usize {
         self.table.count()
+    }
+
+    /// A thread has given schedulers something to do.
+    fn told(&self) {
+        poll::told();
     }
 
     /// Sends a signal of a port's to a process.
@@ -227,6 +242,7 @@ impl Port {
             output: 0,
             busy: false,
             waiters: Vec::new(),
+            commands: Vec::new(),
         };
         Port {
             id,
@@ -240,6 +256,7 @@ impl Port {
             driver,
             trace: myriad_process::Tracee::default(),
             workers: Mutex::new(&WORKERS_CLASS, 0),
+            turn: Turn::new(&QUEUE_CLASS),
             state: Mutex::new(&PORT_CLASS, State { common, driver: opened.driver }),
         }
     }
@@ -268,7 +285,7 @@ impl Port {
             system.signal(pid, Signal::Down { reference, reason: Payload::copy(reason) });
         }
         common.data = None;
-        wake_waiters(system, common);
+        self.wake_waiters(system, common);
         if flush && state.driver.queued() > 0 {
             self.call_driver(system, state, |driver, context| driver.flush(context));
         }
@@ -323,17 +340,23 @@ impl Port {
             self.gone(system, &mut state);
         } else if state.common.busy && self.busy_limits.is_none_or(|(_, low)| queued <= low) {
             state.common.busy = false;
-            wake_waiters(system, &mut state.common);
+            self.wake_waiters(system, &mut state.common);
         }
     }
 }
 
-/// Resumes the processes that wait for the port.
-fn wake_waiters(system: &System, common: &mut Common) {
-    for waiter in std::mem::take(&mut common.waiters) {
-        match waiter {
-            Waiter::Retry(pid) => system.signal(pid, Signal::Call(Box::new(|_| {}))),
-            Waiter::Suspended(pid) => system.signal(pid, Signal::Resume(pid)),
-        };
+impl Port {
+    /// In the port's turn: resumes the processes that wait for it.
+    fn wake_waiters(&self, system: &System, common: &mut Common) {
+        for waiter in std::mem::take(&mut common.waiters) {
+            match waiter {
+                Waiter::Retry(pid) => system.signal(pid, Signal::Call(Box::new(|_| {}))),
+                Waiter::Suspended(pid) => system.signal(pid, Signal::Resume(pid)),
+            };
+        }
+        for command in std::mem::take(&mut common.commands) {
+            let schedule = self.turn.leave(command);
+            debug_assert_eq!(schedule, ToSchedule(false), "it is the port's turn, at whose end this is found");
+        }
     }
 }

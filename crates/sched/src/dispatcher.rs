@@ -7,6 +7,7 @@
 
 use crate::books::{Move, Position};
 use crate::current::{is_current, leave_scheduler, set_current};
+use crate::jobs::{self, Job};
 use crate::local::Local;
 use crate::lookout::Lookout;
 use crate::r13b04;
@@ -53,6 +54,8 @@ pub struct Dispatcher<R: Runtime> {
     chain: Cell<u32>,
     /// For how many slices others have waited here, where they are to ([`Wakes::Late`]).
     waited: Cell<u32>,
+    /// It has run a job, and no process since.
+    after_job: Cell<bool>,
     /// It stays on the thread that has made it (sched.run_queue/R3).
     stays: PhantomData<*const ()>,
 }
@@ -108,6 +111,7 @@ impl<R: Runtime> Dispatcher<R> {
             position: Position::default(),
             chain: Cell::new(0),
             waited: Cell::new(0),
+            after_job: Cell::new(false),
             stays: PhantomData,
         })
     }
@@ -156,6 +160,21 @@ impl<R: Runtime> Dispatcher<R> {
             self.all.advertise(self.id);
             self.all.wake_for_more(self.id, shared);
         }
+    }
+
+    /// A job, if there is one and it is a job's turn: not right after another while a process waits, nor before processes that are more urgent.
+    #[inline]
+    pub fn pick_job(&self) -> Option<Job> {
+        let own = self.own;
+        if own.jobs.len() == 0 {
+            return None;
+        }
+        let passes = self.after_job.replace(false) && own.len() > own.jobs.len();
+        if passes || own.has_any_of(jobs::BEFORE) {
+            return None;
+        }
+        self.after_job.set(true);
+        own.jobs.pop()
     }
 
     /// A process from its own queue, or from another's that has more than that scheduler runs next.
@@ -267,6 +286,7 @@ impl<R: Runtime> Dispatcher<R> {
         for other in all.lookout.look(now_ns, (0..active).map(waits)) {
             all[other].set_held_up();
             held_up(other);
+            self.take_jobs_of(&all[other]);
             all[other].take_over().iter().for_each(|one| self.push(one.process()));
         }
         Some(Lookout::interval_ns(all.len()))
@@ -284,6 +304,9 @@ impl<R: Runtime> Dispatcher<R> {
     /// may be active itself.
     pub fn pass_on(&self, active: usize) {
         debug_assert!(self.id >= active, "it would pass on to itself");
+        while let Some(job) = self.own.jobs.pop() {
+            self.all.enqueue_job_at(self.id % active, job);
+        }
         while let Some(process) = self.pop() {
             let place = self.all.place_of(process);
             self.all.enqueue_at(place.unwrap_or(self.id % active), process);
@@ -404,6 +427,7 @@ impl<R: Runtime> Dispatcher<R> {
 
     fn steal_from(&self, victim: &RunQueue<R>) -> Option<&'static Process<R>> {
         debug_assert!(!std::ptr::eq(victim, self.own()), "it robs itself");
+        self.take_jobs_of(victim);
         let mut stolen = victim.steal_half();
         let first = stolen.pop_front()?;
         self.claimed.set(false);
@@ -416,6 +440,16 @@ impl<R: Runtime> Dispatcher<R> {
             self.all.wake_idle(self.id);
         }
         Some(first.process())
+    }
+
+    /// Takes over half of the jobs that wait in another queue.
+    fn take_jobs_of(&self, victim: &RunQueue<R>) {
+        let jobs = victim.jobs.take_half();
+        if !jobs.is_empty() {
+            self.claimed.set(false);
+            self.own.jobs.append(jobs);
+            self.all.advertise(self.id);
+        }
     }
 
     /// After about a slice's time of work: shares some of each priority, keeps the books, and follows the paths that they have led to. Stealing

@@ -8,6 +8,7 @@
 //! | [`pace`] | whether slices run to their ends or, in a simulator, in pieces |
 //! | [`platform`] | time, randomness and parking: the only way to them, so that a seed can stand in |
 //! | [`run_queue`], `queues`, `private` | the run queue of one scheduler |
+//! | [`jobs`] | what schedulers run beside processes |
 //! | [`load`] | what a scheduler has done |
 //! | [`places`] | which schedulers are near each other |
 //! | [`schedulers`] | all of them: where a process that becomes runnable goes, and which scheduler is woken for it |
@@ -113,6 +114,7 @@ pub mod dirty;
 pub mod dispatcher;
 #[cfg(all(test, interleaved))]
 mod interleave_tests;
+pub mod jobs;
 pub mod load;
 pub mod local;
 mod lookout;
@@ -142,6 +144,7 @@ pub use clock::{Clock, WarpMode};
 pub use current::current;
 pub use dirty::{DirtyJob, DirtyKind};
 pub use dispatcher::{Dispatcher, Look, Search};
+pub use jobs::Job;
 pub use load::Load;
 pub use local::Local;
 pub use multi::{Block, MultiScheduling};

@@ -32,6 +32,7 @@
 //! 1 % for the lines that a push to another queue moves, of which an inbox moves as many (Big Bang of 400, `myriad sim`, docs/simulator.md).
 
 use crate::current::is_current;
+use crate::jobs::Jobs;
 use crate::load::Load;
 use crate::private::Private;
 use crate::queues::{Queues, band, bits};
@@ -100,6 +101,7 @@ pub struct RunQueue<R: Runtime> {
     /// The private ends (R3), and how many wait there by band.
     private: CachePadded<UnsafeCell<Private<Runnable<R>>>>,
     own: [AtomicUsize; BANDS],
+    pub(crate) jobs: Jobs,
     /// What it has done.
     pub load: CachePadded<Load>,
 }
@@ -121,6 +123,7 @@ impl<R: Runtime> Default for RunQueue<R> {
             held_up: AtomicBool::new(false),
             private: CachePadded::new(UnsafeCell::new(Private::default())),
             own: Default::default(),
+            jobs: Jobs::default(),
             load: CachePadded::new(Load::default()),
         }
     }
@@ -128,9 +131,9 @@ impl<R: Runtime> Default for RunQueue<R> {
 
 /// What anybody sees.
 impl<R: Runtime> RunQueue<R> {
-    /// Runnable processes here.
+    /// Runnable processes and jobs here.
     pub fn len(&self) -> usize {
-        self.lengths().iter().sum()
+        self.lengths().iter().sum::<usize>() + self.jobs.len()
     }
 
     /// Calls `look` with each process that waits here and the priority at which it does, in the order of their turns in each priority.
@@ -160,7 +163,7 @@ impl<R: Runtime> RunQueue<R> {
         std::array::from_fn(|band| self.own[band].load(Ordering::Relaxed) + self.shared[band].load(Ordering::Relaxed))
     }
 
-    /// No runnable process here?
+    /// No runnable process or job here?
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -169,7 +172,7 @@ impl<R: Runtime> RunQueue<R> {
     #[inline]
     fn free_shared(&self) -> usize {
         // Relaxed: a hint, as in `lengths`.
-        self.shared_len.load(Ordering::Relaxed).saturating_sub(self.bound.load(Ordering::Relaxed))
+        self.shared_len.load(Ordering::Relaxed).saturating_sub(self.bound.load(Ordering::Relaxed)) + self.jobs.len()
     }
 
     /// Is there more than the owner runs next, and some of it for anybody (sched/Q3, R2)?

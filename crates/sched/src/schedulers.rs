@@ -4,6 +4,7 @@ use crate::Runtime;
 use crate::books::Ledger;
 use crate::current::{current, is_current};
 use crate::dirty::DirtyPools;
+use crate::jobs::Job;
 use crate::lookout::Lookout;
 use crate::multi::Multi;
 use crate::places::Places;
@@ -202,6 +203,25 @@ impl<R: Runtime> Schedulers<R> {
         }
         let target = &self[id];
         target.push(process);
+        myriad_sync::sim_point();
+        let pushed = self.idle.after_push();
+        self.adverts.advertise(id);
+        if pushed.is_idle(&target.worker) {
+            self.platform.unpark(id);
+        } else if target.offers() {
+            self.wake_one(pushed, id);
+        }
+    }
+
+    /// Has a scheduler do this job: the one of this thread, or one that is idle.
+    pub fn enqueue_job(&self, job: Job) {
+        self.enqueue_job_at(current().unwrap_or(0) % self.active(), job);
+    }
+
+    /// Puts a job in the queue of scheduler `id`, and wakes it or another as for a process.
+    pub(crate) fn enqueue_job_at(&self, id: usize, job: Job) {
+        let target = &self[id];
+        target.jobs.push(job);
         myriad_sync::sim_point();
         let pushed = self.idle.after_push();
         self.adverts.advertise(id);

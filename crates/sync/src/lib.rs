@@ -24,6 +24,7 @@
 //! | [`request`] | any thread asks one thread to look at something anew |
 //! | [`revocable`] | a value that can be taken away from its user |
 //! | [`mailbox`], [`chain`] | what others leave for an object, and which thread owns it; what its owner has taken |
+//! | [`turn`] | whose turn it is to work at an object, and operations that wait for theirs |
 //! | [`seqlock`], [`sharing`], [`tombstone`] | optimistic reads of what a lock protects; how many users read so; its deletion |
 //! | [`directory`] | what leads to locks and is replaced whole |
 //! | [`extendible`] | what leads from hashes to parts, of which there become more |
@@ -175,6 +176,7 @@ pub mod summons;
 pub mod table;
 pub mod time_published;
 pub mod tombstone;
+pub mod turn;
 pub mod witness;
 
 pub use backend::{atomic, cell, statics, thread};
@@ -221,6 +223,7 @@ pub use summons::Summons;
 pub use table::AppendVec;
 pub use time_published::TimePublishedLock;
 pub use tombstone::Tombstone;
+pub use turn::{ToSchedule, Turn};
 
 // Reference counts and one-time initialisation are std's in every back end. Loom's own `Arc` cannot hold a
 // `dyn Trait`; std's is seen by a model as no synchronisation at all, so a model can only be too strict with it.

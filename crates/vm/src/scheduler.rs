@@ -19,7 +19,7 @@ use myriad_heap::meter::{self, Work};
 use myriad_process::Priority;
 use myriad_sched::dispatcher::{TRIM_AFTER, TRIM_REDUCTIONS};
 use myriad_sched::microstate::{self, State};
-use myriad_sched::{DirtyKind, Dispatcher, Local, Look, Pace, SLICE_OVERHEAD, SLICE_REDUCTIONS, Search};
+use myriad_sched::{DirtyKind, Dispatcher, Job, Local, Look, Pace, SLICE_OVERHEAD, SLICE_REDUCTIONS, Search, jobs};
 use myriad_sync::atomic::Ordering;
 use myriad_sync::thread::{self, CAN_SPAWN};
 use myriad_term::{am, binary};
@@ -138,6 +138,9 @@ impl Scheduler {
         if self.local.id == 0 && schedulers.dirty.wants_the_one() && self.run_dirty_in_turn() {
             return Step::Ran(SLICE_REDUCTIONS as u32);
         }
+        if let Some(job) = self.dispatcher.pick_job() {
+            return Step::Ran(self.run_job(job));
+        }
         match self.dispatcher.pick() {
             Some(process) => Step::Ran(self.run(process)),
             None => {
@@ -150,6 +153,18 @@ impl Scheduler {
                 }
             }
         }
+    }
+
+    /// Does what is no process's.
+    #[cold]
+    fn run_job(&mut self, job: Job) -> u32 {
+        self.dispatcher.begin_work();
+        let used = job.run();
+        self.unchecked += used + SLICE_OVERHEAD;
+        self.untrimmed += u64::from(used);
+        let others_waited = self.unchecked >= SLICE_REDUCTIONS as u32;
+        self.dispatcher.after_slice(u64::from(used), jobs::PRIORITY, true, others_waited);
+        used
     }
 
     /// No process has come of what was due.

@@ -3,16 +3,17 @@
 //! Those of `erts_internal` give the reason of an error as a value; `erlang` raises it.
 
 use super::driver::{Context, Driver};
+use super::operations::{Answer, reply, seen};
 use super::signals::output_of;
 use super::{Port, State as PortState, System, Waiter, drivers, options, poll};
-use crate::bytes::iodata;
+use crate::bytes::{Piece, iodata};
 use myriad_process::{Listing, Named, Payload};
 use myriad_sched::microstate::{State, within};
 use myriad_term::etf::{self, DecodeOptions, EncodeOptions};
-use myriad_term::{Atom, Build, Pid, Port as PortId, Term, am};
+use myriad_term::{Atom, Build, Pid, Port as PortId, RefNumbers, Term, TermRef, am};
 use myriad_trace::{life, profile};
 use myriad_vm::bif::{BADARG, DirtyKind, Escape, SYSTEM_LIMIT, badarg};
-use myriad_vm::{BifResult, Ctx, Signal};
+use myriad_vm::{BifResult, Ctx, Signal, Vm};
 
 myriad_vm::bifs! { pub INTERNAL = "erts_internal" {
     "open_port" / 2 Plain => open_port;
@@ -58,6 +59,11 @@ fn open(ctx: &Ctx<'_>, term: Term) -> Option<(&'static System, &'static Port)> {
     let port = find(ctx, term).ok().flatten()?;
     let is_open = port.lock().common.is_open();
     System::of(ctx.vm).filter(|_| is_open).map(|s| (s, port))
+}
+
+/// The port that a term names, and the system, or nothing. It may be gone by its turn.
+fn there(ctx: &Ctx<'_>, term: Term) -> Option<(&'static System, &'static Port)> {
+    Some((System::of(ctx.vm)?, find(ctx, term).ok().flatten()?))
 }
 
 /// A process that opens a port does not count as runnable until it is open (`system_profile`, `exclusive`).
@@ -126,10 +132,12 @@ struct Begin {
 impl Drop for Begin {
     fn drop(&mut self) {
         let Some(port) = self.system.get(self.port) else { return };
-        let mut state = port.lock();
-        if state.common.is_open() {
-            port.call_driver(self.system, &mut state, |driver, context| driver.start(context));
-        }
+        port.perform(self.system, |system, port| {
+            let mut state = port.lock();
+            if state.common.is_open() {
+                port.call_driver(system, &mut state, |driver, context| driver.start(context));
+            }
+        });
     }
 }
 
@@ -148,103 +156,188 @@ fn port_command_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         return reason(am::badopt);
     }
     let (Some(system), Ok(Some(port))) = (System::of(ctx.vm), find(ctx, args[0])) else { return bad() };
-    let _work = port.works(system);
+    let data = output_of(args[1]);
+    ctx.bump(data.as_ref().map_or(0, |data| data.bytes().len() / 256) + 50);
+    if !port.begin(system) {
+        let reference = ctx.sched.next_ref();
+        let left = Left { caller: ctx.pid(), reference, data, force, nosuspend };
+        port.leave(system, Box::new(move |system, port| left.send(system, port)));
+        return Ok(ctx.reference(reference));
+    }
+    let work = port.works(system);
     let mut state = port.lock();
-    if !state.common.is_open() {
-        return bad();
-    }
-    if force && !port.driver.soft_busy {
-        return reason(am::notsup);
-    }
-    if state.common.busy {
-        if nosuspend {
-            return Ok(Term::FALSE);
-        }
+    let waits = must_wait(port, &state, force, nosuspend);
+    let answer = if waits {
         let waiter = Waiter::Retry(ctx.pid());
         if !state.common.waiters.contains(&waiter) {
             state.common.waiters.push(waiter);
         }
         ctx.wait_at_busy_port(true);
-        return Err(Escape::Wait);
+        Err(Escape::Wait)
+    } else {
+        reason(command(system, port, &mut state, ctx.pid(), data, force, nosuspend))
+    };
+    drop((state, work));
+    port.end(system);
+    answer
+}
+
+/// Does a command wait until the port is less busy?
+fn must_wait(port: &Port, state: &PortState, force: bool, nosuspend: bool) -> bool {
+    state.common.is_open() && state.common.busy && !nosuspend && (!force || port.driver.soft_busy)
+}
+
+/// A command that was left: its sender waits for the answer.
+struct Left {
+    caller: Pid,
+    reference: RefNumbers,
+    data: Option<Piece>,
+    force: bool,
+    nosuspend: bool,
+}
+
+impl Left {
+    /// Sends it out in its turn; while the port is busy it waits there.
+    fn send(self, system: &'static System, port: &Port) {
+        let _work = port.works(system);
+        let mut state = port.lock();
+        if must_wait(port, &state, self.force, self.nosuspend) {
+            state.common.commands.push(Box::new(move |system, port| self.send(system, port)));
+            return;
+        }
+        let answer = command(system, port, &mut state, self.caller, self.data, self.force, self.nosuspend);
+        drop(state);
+        reply(system, self.caller, self.reference, 0, |_| answer.term());
     }
-    let Some(data) = output_of(args[1]) else { return bad() };
-    ctx.bump(data.bytes().len() / 256 + 50);
-    port.output(system, &mut state, ctx.pid(), data);
-    Ok(Term::TRUE)
+}
+
+/// Sends a command out; gives what `port_command/3` says.
+fn command(
+    system: &'static System,
+    port: &Port,
+    state: &mut PortState,
+    caller: Pid,
+    data: Option<Piece>,
+    force: bool,
+    nosuspend: bool,
+) -> Atom {
+    match data {
+        _ if !state.common.is_open() => am::badarg,
+        _ if force && !port.driver.soft_busy => am::notsup,
+        _ if state.common.busy && nosuspend => am::false_,
+        None => am::badarg,
+        Some(data) => {
+            port.output(system, state, caller, data);
+            am::true_
+        }
+    }
 }
 
 fn port_control_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(operation) = args[1].as_small().and_then(|n| u32::try_from(n).ok()) else { return bad() };
     let Some(data) = iodata(args[2]) else { return bad() };
     ctx.bump(100);
-    let answer = asks(ctx, args[0], |driver, context, caller| driver.control(context, caller, operation, &data));
-    answer.map_or_else(bad, |answer| Ok(ctx.byte_list(&answer, Term::NIL)))
+    let Some((system, port)) = there(ctx, args[0]) else { return bad() };
+    port.ask(ctx, system, move |system, port, caller| {
+        asked(system, port, |driver, context| driver.control(context, caller, operation, &data))
+    })
 }
 
 fn port_call_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(operation) = args[1].as_small().and_then(|n| u32::try_from(n).ok()) else { return bad() };
+    let Some((system, port)) = there(ctx, args[0]) else { return bad() };
     let data = etf::encode(args[2], EncodeOptions::default());
     ctx.bump(100);
-    let answer = asks(ctx, args[0], |driver, context, caller| driver.call(context, caller, operation, &data));
-    let answer = answer.and_then(|bytes| etf::decode(&mut ctx.state.heap, &bytes, DecodeOptions::default()).ok());
-    answer.map_or_else(bad, |answer| Ok(answer.term))
+    port.ask(ctx, system, move |system, port, caller| {
+        Encoded(asked(system, port, |driver, context| driver.call(context, caller, operation, &data)))
+    })
 }
 
-/// Asks the driver of a port for an answer at once; nothing if there is no such port, or the driver has no answer.
-fn asks(
-    ctx: &Ctx<'_>,
-    port: Term,
-    ask: impl FnOnce(&mut dyn Driver, &mut Context<'_>, Pid) -> Option<Vec<u8>>,
+/// A term in the external format, or `badarg`.
+struct Encoded(Option<Vec<u8>>);
+
+impl Answer for Encoded {
+    fn build<'h, B: Build<'h>>(self, memory: &mut B) -> TermRef<'h> {
+        let term = self.0.and_then(|bytes| etf::decode(memory, &bytes, DecodeOptions::default()).ok());
+        term.map_or(am::badarg.term(), |decoded| decoded.term)
+    }
+
+    fn words(&self) -> usize {
+        self.0.as_ref().map_or(0, Vec::len)
+    }
+}
+
+/// Asks the driver of a port for an answer; nothing if the port is not open, or the driver has no answer.
+fn asked(
+    system: &'static System,
+    port: &Port,
+    ask: impl FnOnce(&mut dyn Driver, &mut Context<'_>) -> Option<Vec<u8>>,
 ) -> Option<Vec<u8>> {
-    let (system, port) = (System::of(ctx.vm)?, find(ctx, port).ok().flatten()?);
     let _work = port.works(system);
     let mut state = port.lock();
-    if !state.common.is_open() {
-        return None;
-    }
-    port.call_driver(system, &mut state, |driver, context| ask(driver, context, ctx.pid()))
+    if state.common.is_open() { port.call_driver(system, &mut state, ask) } else { None }
 }
 
 fn port_close_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let Some((system, port)) = open(ctx, args[0]) else { return bad() };
-    let _work = port.works(system);
-    let mut state = port.lock();
-    if port.driver.of_system {
-        return bad();
-    }
-    port.trace_command(system, ctx.pid(), |_| am::close.term());
-    port.exit(system, &mut state, Term::atom(am::normal), true);
-    Ok(Term::TRUE)
+    let Some((system, port)) = there(ctx, args[0]) else { return bad() };
+    port.ask(ctx, system, |system, port, caller| {
+        let _work = port.works(system);
+        let mut state = port.lock();
+        if port.driver.of_system || !state.common.is_open() {
+            return am::badarg.term();
+        }
+        port.trace_command(system, caller, |_| am::close.term());
+        port.exit(system, &mut state, Term::atom(am::normal), true);
+        Term::TRUE
+    })
 }
 
 fn port_connect_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let (Some((system, port)), Some(pid)) = (open(ctx, args[0]), args[1].as_local_pid()) else { return bad() };
-    port.trace_command(system, ctx.pid(), |memory| memory.tuple(&[am::connect.term(), pid.term()]));
-    if port.connect(system, pid) { Ok(Term::TRUE) } else { bad() }
+    let (Some((system, port)), Some(pid)) = (there(ctx, args[0]), args[1].as_local_pid()) else { return bad() };
+    port.ask(ctx, system, move |system, port, caller| {
+        if !port.lock().common.is_open() {
+            return am::badarg.term();
+        }
+        port.trace_command(system, caller, |memory| memory.tuple(&[am::connect.term(), pid.term()]));
+        if port.connect(system, pid) { Term::TRUE } else { am::badarg.term() }
+    })
 }
 
 fn port_info_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    looked_at(ctx, args[0], |ctx, port, state| Some(port.all_info(ctx, state)))
+    info(ctx, args[0], None)
 }
 
 fn port_info_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(item) = args[1].as_atom() else { return bad() };
-    looked_at(ctx, args[0], |ctx, port, state| port.info(ctx, state, item))
+    info(ctx, args[0], Some(item))
 }
 
-/// What `look` sees of a port; `undefined` if it is gone. One that is closing is there until its output is written.
-fn looked_at(
-    ctx: &mut Ctx<'_>,
-    port: Term,
-    look: impl FnOnce(&mut Ctx<'_>, &Port, &PortState) -> Option<Term>,
-) -> BifResult {
+/// What `port_info/1,2` says: all, or one item. A port that is closing is there until its output is written.
+fn info(ctx: &mut Ctx<'_>, port: Term, item: Option<Atom>) -> BifResult {
     let Ok(port) = find(ctx, port) else { return bad() };
-    let Some(port) = port else { return Ok(Term::UNDEFINED) };
-    let state = port.lock();
-    if state.common.is_gone() {
-        return Ok(Term::UNDEFINED);
+    let (Some(system), Some(port)) = (System::of(ctx.vm), port) else { return Ok(Term::UNDEFINED) };
+    if port.begin(system) {
+        let vm = ctx.vm;
+        let info = seen(port, |state| told(port, ctx, vm, state, item)).unwrap_or(Term::UNDEFINED);
+        port.end(system);
+        return Ok(info);
     }
-    look(ctx, port, &state).map_or_else(bad, Ok)
+    let (caller, reference) = (ctx.pid(), ctx.sched.next_ref());
+    let operation = move |system: &'static System, port: &Port| {
+        let words = seen(port, |state| 2 * (state.common.links.len() + state.common.watchers.len() + port.name.len()));
+        reply(system, caller, reference, words.unwrap_or(0) + 64, |draft| {
+            seen(port, |state| told(port, draft, system.vm, state, item)).unwrap_or(Term::UNDEFINED)
+        });
+    };
+    port.leave(system, Box::new(operation));
+    Ok(ctx.reference(reference))
+}
+
+fn told<'h, B: Build<'h>>(port: &Port, memory: &mut B, vm: &Vm, state: &PortState, item: Option<Atom>) -> TermRef<'h> {
+    match item {
+        None => port.all_info(memory, vm, state),
+        Some(item) => port.info(memory, vm, state, item).unwrap_or(am::badarg.term()),
+    }
 }
 
 fn ports_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {

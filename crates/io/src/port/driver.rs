@@ -165,7 +165,9 @@ impl Context<'_> {
             if let Some(system) = System::of(vm)
                 && let Some(port) = system.get(port)
             {
-                port.with_driver(system, |driver, context| driver.timeout(context, timer));
+                port.perform(system, move |system, port| {
+                    port.with_driver(system, |driver, context| driver.timeout(context, timer));
+                });
             }
         };
         let id = vm.timers.reserve(myriad_sched::current().unwrap_or(0));
@@ -208,7 +210,7 @@ impl Port {
         result
     }
 
-    /// Calls the driver, unless the port is gone by now (DR3). The caller does not hold the port.
+    /// In the port's turn: calls the driver, unless the port is gone by now (DR3). The caller does not hold the port.
     pub(super) fn with_driver(&self, system: &'static System, call: impl FnOnce(&mut dyn Driver, &mut Context<'_>)) {
         let mut state = self.lock();
         if !state.common.is_gone() {

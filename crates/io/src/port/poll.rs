@@ -19,7 +19,7 @@
 //! What epoll does not take (regular files and some devices) is always ready: its keys stand in a list that the I/O thread goes
 //! through without waiting, one step of each port at a time.
 
-use super::System;
+use super::{Port, System};
 use myriad_sched::Readiness;
 use myriad_sched::microstate::{State, within};
 use myriad_sync::atomic::{AtomicBool, Ordering};
@@ -366,20 +366,45 @@ fn look_at_child(system: &'static System, key: u64) {
     if let Some((child, status)) = ended {
         let _ = epoll::delete(&system.poll.epoll, &child.handle);
         if let Some(port) = system.get(child.port) {
-            port.with_driver(system, |driver, context| driver.program_ended(context, status));
+            port.perform(system, move |system, port| {
+                port.with_driver(system, |driver, context| driver.program_ended(context, status));
+            });
         }
     }
 }
 
 /// `hung_up`: the event said already that no more will come after what is there.
 fn port_ready(system: &'static System, key: u64, hung_up: bool, buffer: &mut [u8]) {
-    let id = PortId::from_number(key >> 1);
-    if let Some(port) = system.get(id) {
-        let _work = port.works(system);
-        if key & 1 == 0 {
-            port.with_driver(system, |driver, context| driver.ready_input(context, hung_up, buffer));
-        } else {
-            port.writable(system);
+    let Some(port) = system.get(PortId::from_number(key >> 1)) else { return };
+    let side = if key & 1 == 0 { Side::Input } else { Side::Output };
+    if port.turn.begin() {
+        port.ready(system, side, hung_up, buffer);
+        port.end(system);
+    } else {
+        let operation = move |system, port: &Port| with_buffer(|buffer| port.ready(system, side, hung_up, buffer));
+        port.leave(system, Box::new(operation));
+    }
+}
+
+/// Lends the thread's buffer.
+fn with_buffer<R>(work: impl FnOnce(&mut [u8]) -> R) -> R {
+    HANDS.with(|hands| match hands.try_borrow_mut() {
+        Ok(mut hands) => {
+            hands.buffer.resize(READ, 0);
+            work(&mut hands.buffer)
+        }
+        // The thread serves events: it is in use.
+        Err(_) => work(&mut vec![0; READ]),
+    })
+}
+
+impl Port {
+    /// In the port's turn: a descriptor is ready.
+    fn ready(&self, system: &'static System, side: Side, hung_up: bool, buffer: &mut [u8]) {
+        let _work = self.works(system);
+        match side {
+            Side::Input => self.with_driver(system, |driver, context| driver.ready_input(context, hung_up, buffer)),
+            Side::Output => self.writable(system),
         }
     }
 }

@@ -5,7 +5,7 @@ use super::{Common, Port, State, System, Waiter};
 use crate::bytes::{Piece, iodata};
 use myriad_process::{Payload, Tracee};
 use myriad_sched::microstate::{State as Microstate, within};
-use myriad_term::{Build, Pid, Port as PortId, RefNumbers, Term, am};
+use myriad_term::{Build, Pid, Port as PortId, RefNumbers, Term, TermRef, am};
 use myriad_trace::monitor::busy_port;
 use myriad_vm::tracer::flags;
 use myriad_vm::vm::PortOps;
@@ -18,7 +18,19 @@ impl PortOps for Ports {
     fn message(&self, vm: &'static Vm, port: PortId, from: Term, message: Term) -> usize {
         let Some(system) = System::of(vm) else { return 0 };
         match (system.get(port), from.as_local_pid()) {
-            (Some(port), Some(sender)) => port.message(system, sender, message),
+            (Some(port), Some(sender)) if port.begin(system) => {
+                let bytes = port.message(system, sender, message);
+                port.end(system);
+                bytes
+            }
+            (Some(port), Some(sender)) => {
+                let copy = Payload::copy(message);
+                let operation = move |system, port: &Port| {
+                    port.message(system, sender, copy.term());
+                };
+                port.leave(system, Box::new(operation));
+                0
+            }
             _ => 0,
         }
     }
@@ -28,15 +40,19 @@ impl PortOps for Ports {
         match system.get(port) {
             Some(port) => {
                 let _port = within(Microstate::Port);
-                port.signal(system, signal);
+                port.perform(system, |system, port| port.signal(system, signal));
             }
             None => answer_for_the_gone(system, port, signal),
         }
     }
 
     fn demonitor(&self, vm: &'static Vm, port: PortId, reference: RefNumbers) {
-        if let Some(port) = System::of(vm).and_then(|s| s.get(port)) {
-            port.lock().common.watchers.remove(&reference);
+        if let Some(system) = System::of(vm)
+            && let Some(port) = system.get(port)
+        {
+            port.perform(system, move |_, port| {
+                port.lock().common.watchers.remove(&reference);
+            });
         }
     }
 
@@ -82,7 +98,7 @@ enum Request {
     Connect(Pid),
 }
 
-fn request(body: Term) -> Option<Request> {
+fn request(body: TermRef<'_>) -> Option<Request> {
     if body.is_am(am::close) {
         return Some(Request::Close);
     }
@@ -95,7 +111,7 @@ fn request(body: Term) -> Option<Request> {
 }
 
 /// The bytes of an iolist, those of a large binary not copied.
-pub(super) fn output_of(term: Term) -> Option<Piece> {
+pub(super) fn output_of(term: TermRef<'_>) -> Option<Piece> {
     if term.is_bitstring() {
         Piece::of(term)
     } else {
@@ -144,8 +160,10 @@ impl Drop for Linking {
             && let Some(port) = system.get(self.port)
         {
             // No caller holds the port's lock here: this runs where the process ends, or where it was found ended.
-            let mut state = port.lock();
-            port.exit(system, &mut state, Term::atom(am::noproc), true);
+            port.perform(system, |system, port| {
+                let mut state = port.lock();
+                port.exit(system, &mut state, Term::atom(am::noproc), true);
+            });
         }
     }
 }
@@ -174,7 +192,7 @@ impl Port {
     }
 
     /// Gives how many bytes it has taken.
-    fn message(&self, system: &'static System, sender: Pid, message: Term) -> usize {
+    fn message(&self, system: &'static System, sender: Pid, message: TermRef<'_>) -> usize {
         let parts = message.as_tuple_of::<2>();
         let wanted = parts.and_then(|[owner, body]| Some((owner.as_local_pid()?, request(body)?)));
         let _work = self.works(system);

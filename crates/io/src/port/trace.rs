@@ -17,11 +17,13 @@ impl System {
         let Some(port) = self.get(tracer) else { return };
         let _port = within(Microstate::Port);
         let bytes = etf::encode(message.term(), EncodeOptions::default());
-        let mut state = port.lock();
-        if state.common.is_open() {
-            let owner = state.common.owner;
-            port.output(self, &mut state, owner, Piece::Own(bytes, 0));
-        }
+        port.perform(self, move |system, port| {
+            let mut state = port.lock();
+            if state.common.is_open() {
+                let owner = state.common.owner;
+                port.output(system, &mut state, owner, Piece::Own(bytes, 0));
+            }
+        });
     }
 }
 

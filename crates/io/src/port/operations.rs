@@ -1,0 +1,164 @@
+//! Operations on ports: who wants one does it itself if the port is free and nothing waits for it; else it is left, and done in its turn by a
+//! scheduler that has the port as a job in its run queue (`sync::Turn`, `sched::jobs`).
+//!
+//! OP1. Operations of one process, or of one descriptor, are done in the order in which it has asked for them (sync.turn/TU2).
+//! OP2. A port that is gone is in no run queue: what is still left for it is done by who finds so, for that only says that there is no port.
+//! OP3. With the option `parallelism` processes leave their operations where several schedulers are active: they go on at once.
+
+use super::{Operation, Port, State, System};
+use myriad_heap::Draft;
+use myriad_process::{Message, Payload};
+use myriad_sched::Job;
+use myriad_sync::ToSchedule;
+use myriad_term::{Build, Pid, RefNumbers, Term, TermRef};
+use myriad_vm::bif::BifResult;
+use myriad_vm::{Ctx, Signal};
+
+/// Reductions that an operation counts for: what one call of a process costs it.
+const COST: u32 = 100;
+/// A port gives way when its operations have cost so many.
+const TURN: u32 = 2000;
+
+/// What the caller of a built-in is answered: the value, and how many words it may take in a message.
+pub(super) trait Answer: Send {
+    /// Builds it.
+    fn build<'h, B: Build<'h>>(self, memory: &mut B) -> TermRef<'h>;
+    /// Words that it takes, about.
+    fn words(&self) -> usize;
+}
+
+impl Answer for Term {
+    fn build<'h, B: Build<'h>>(self, _: &mut B) -> TermRef<'h> {
+        debug_assert!(self.is_immediate(), "it stands in no heap");
+        self
+    }
+
+    fn words(&self) -> usize {
+        0
+    }
+}
+
+/// A list of bytes, or `badarg`.
+impl Answer for Option<Vec<u8>> {
+    fn build<'h, B: Build<'h>>(self, memory: &mut B) -> TermRef<'h> {
+        self.map_or(myriad_term::am::badarg.term(), |bytes| memory.byte_list(&bytes, Term::NIL))
+    }
+
+    fn words(&self) -> usize {
+        self.as_ref().map_or(0, |bytes| 2 * bytes.len())
+    }
+}
+
+impl Port {
+    /// Does something as soon as it is the port's turn: now, if possible.
+    pub(super) fn perform(
+        &self,
+        system: &'static System,
+        operation: impl FnOnce(&'static System, &Port) + Send + 'static,
+    ) {
+        if self.turn.begin() {
+            operation(system, self);
+            self.end(system);
+        } else {
+            self.leave(system, Box::new(operation));
+        }
+    }
+
+    /// Is a process to do an operation itself, now? Then [`Port::end`] must follow.
+    #[inline]
+    pub(super) fn begin(&self, system: &System) -> bool {
+        // OP3
+        !(self.parallelism && system.vm.schedulers.active() > 1) && self.turn.begin()
+    }
+
+    /// The operation that was begun is done.
+    #[inline]
+    pub(super) fn end(&self, system: &'static System) {
+        if self.turn.end() == ToSchedule(true) {
+            self.schedule(system);
+        }
+    }
+
+    /// Leaves an operation.
+    pub(super) fn leave(&self, system: &'static System, operation: Operation) {
+        if self.turn.leave(operation) == ToSchedule(true) {
+            self.schedule(system);
+        }
+    }
+
+    /// Has the caller's built-in answered by what `work` gives, at once or by the message `{Reference, Answer}`, for which OTP's `erlang` waits.
+    pub(super) fn ask<A: Answer>(
+        &self,
+        ctx: &mut Ctx<'_>,
+        system: &'static System,
+        work: impl FnOnce(&'static System, &Port, Pid) -> A + Send + 'static,
+    ) -> BifResult {
+        let caller = ctx.pid();
+        if self.begin(system) {
+            let answer = work(system, self, caller);
+            self.end(system);
+            return Ok(answer.build(ctx));
+        }
+        let reference = ctx.sched.next_ref();
+        let operation = move |system: &'static System, port: &Port| {
+            let answer = work(system, port, caller);
+            reply(system, caller, reference, answer.words(), |draft| answer.build(draft));
+        };
+        self.leave(system, Box::new(operation));
+        Ok(ctx.reference(reference))
+    }
+
+    /// Puts it in a run queue, or does what is left (OP2).
+    #[cold]
+    fn schedule(&self, system: &'static System) {
+        if self.lock().common.is_gone() {
+            self.turn.take();
+            while let Some(operation) = self.turn.next() {
+                operation(system, self);
+            }
+            return;
+        }
+        system.told();
+        let id = self.id;
+        system.vm.schedulers.enqueue_job(Job::new(move || system.get(id).map_or(0, |port| port.run(system))));
+    }
+
+    /// Does what is left, or some of it; gives the reductions.
+    fn run(&self, system: &'static System) -> u32 {
+        let _work = self.works(system);
+        self.turn.take();
+        let mut used = 0;
+        while let Some(operation) = self.turn.next() {
+            operation(system, self);
+            used += COST;
+            if used >= TURN {
+                self.turn.give_way();
+                self.schedule(system);
+                break;
+            }
+        }
+        used
+    }
+}
+
+/// Answers a built-in that has gone on: `{Reference, Answer}`.
+pub(super) fn reply(
+    system: &System,
+    to: Pid,
+    reference: RefNumbers,
+    words: usize,
+    answer: impl for<'b> FnOnce(&mut Draft<'b>) -> TermRef<'b>,
+) {
+    let message = Payload::build(words + 16, |draft| {
+        let answer = answer(draft);
+        let reference = draft.reference(reference);
+        draft.tuple(&[reference, answer])
+    });
+    system.signal(to, Signal::Message(Message::new(message, Term::NONE)));
+}
+
+/// What is seen of a port that is not gone.
+pub(super) fn seen<T>(port: &Port, look: impl FnOnce(&State) -> T) -> Option<T> {
+    let state = port.lock();
+    (!state.common.is_gone()).then(|| look(&state))
+}
