@@ -137,7 +137,8 @@ impl Decoded {
 
     /// Where a call goes on in tier 0 that has passed a breakpoint of the function.
     pub fn begin_behind_breakpoint(&self) -> CodePtr {
-        let code = self.companion.get().filter(|code| code.native.as_ref().is_some_and(|native| !native.passes_breakpoints));
+        let code =
+            self.companion.get().filter(|code| code.native.as_ref().is_some_and(|native| !native.passes_breakpoints));
         CodePtr(code.unwrap_or(self).entry())
     }
 
