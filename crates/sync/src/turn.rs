@@ -19,13 +19,14 @@
 //!      that one thread does or leaves, one after the other, are done in that order.
 //! TU3. To be scheduled is told to one thread for each time that the object comes to be waiting: it stands in one run queue at most.
 //!
-//! Who ends a turn sees that something was left by the word alone, without the lock of the queue.
+//! Who ends a turn sees that something was left by the word alone, without the lock of the queue. What was done in a turn is passed on to the next one by the
+//! word where it comes to be free, else by the means by which a thread is told of an object that waits: itself, or the lock of a run queue.
 
 use crate::{
     Mutex,
     atomic::{
         AtomicU32,
-        Ordering::{AcqRel, Acquire, Relaxed, Release},
+        Ordering::{Acquire, Relaxed, Release},
     },
     class::LockClass,
 };
@@ -84,8 +85,8 @@ impl<T> Turn<T> {
                 RUNNING => CROWDED,
                 _ => return ToSchedule(false),
             };
-            // AcqRel: what who had the turn before did (Release in `end`) is passed on to who takes it.
-            if self.word.compare_exchange(seen, next, AcqRel, Relaxed).is_ok() {
+            // Acquire: pairs with the Release of who had the turn before, in `end` or `next`.
+            if self.word.compare_exchange(seen, next, Acquire, Relaxed).is_ok() {
                 return ToSchedule(next == WAITING);
             }
         }
@@ -101,10 +102,11 @@ impl<T> Turn<T> {
         self.len() == 0
     }
 
-    /// A scheduler has come to it, which was waiting. [`next`](Turn::next) follows until there is none, or [`give_way`](Turn::give_way).
+    /// A scheduler has come to it, which was waiting, and knows of all that came before who was told so (TU3). [`next`](Turn::next) follows until there is
+    /// none, or [`give_way`](Turn::give_way).
     pub fn take(&self) {
-        // Acquire: pairs with the Release in `give_way` and `leave`.
-        let before = self.word.swap(CROWDED, Acquire);
+        // Relaxed: the caller's promise.
+        let before = self.word.swap(CROWDED, Relaxed);
         debug_assert_eq!(before, WAITING, "TU3");
     }
 
@@ -119,10 +121,10 @@ impl<T> Turn<T> {
         next
     }
 
-    /// The turn is over, though something may be left: it is to be scheduled again.
+    /// The turn is over, though something may be left: the caller is the one to schedule it again.
     pub fn give_way(&self) {
-        // Release: pairs with the Acquire in `take`.
-        self.word.store(WAITING, Release);
+        // Relaxed: who takes it is told by the caller, and knows what that has done.
+        self.word.store(WAITING, Relaxed);
     }
 }
 
@@ -160,7 +162,7 @@ mod tests {
 
 /// Two threads each do two operations, of which some are left; who is told to schedule the object does what is left.
 ///
-/// Caught when tried: Relaxed for the Acquire in `begin`.
+/// Caught when tried: Relaxed for the Acquire in `begin` and in `leave`, and for the Release in `end` and in `next`.
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::{ToSchedule, Turn};
