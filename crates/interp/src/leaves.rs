@@ -7,8 +7,8 @@ use myriad_term::Term;
 use myriad_term::equal::{eq, eq_exact};
 use myriad_vm::Ctx;
 
-/// One of them. All take words of terms, the first also the address of the slice's context ([`REGISTERS.context`](crate::tiers::REGISTERS)), and give
-/// a number, or a term that is [`Term::NONE`] where there is none.
+/// One of them. All take words of terms, [`Leaf::DictionaryValue`] the address of the slice's context
+/// ([`REGISTERS.context`](crate::tiers::REGISTERS)) before them, and give a number, or a term that is [`Term::NONE`] where there is none.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Leaf {
     /// Two terms: `=:=`, 1 or 0.

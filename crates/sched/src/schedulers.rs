@@ -201,16 +201,8 @@ impl<R: Runtime> Schedulers<R> {
         if let Some(past) = self.past() {
             return self.enqueue_as_past(past, id, process);
         }
-        let target = &self[id];
-        target.push(process);
-        myriad_sync::sim_point();
-        let pushed = self.idle.after_push();
-        self.adverts.advertise(id);
-        if pushed.is_idle(&target.worker) {
-            self.platform.unpark(id);
-        } else if target.offers() {
-            self.wake_one(pushed, id);
-        }
+        self[id].push(process);
+        self.wake_for(id);
     }
 
     /// Has a scheduler do this job: the one of this thread, or one that is idle.
@@ -220,8 +212,14 @@ impl<R: Runtime> Schedulers<R> {
 
     /// Puts a job in the queue of scheduler `id`, and wakes it or another as for a process.
     pub(crate) fn enqueue_job_at(&self, id: usize, job: Job) {
+        self[id].jobs.push(job);
+        self.wake_for(id);
+    }
+
+    /// Something was put in the queue of scheduler `id`: wakes that if it is idle, or another one if there is more than it runs next.
+    #[inline]
+    fn wake_for(&self, id: usize) {
         let target = &self[id];
-        target.jobs.push(job);
         myriad_sync::sim_point();
         let pushed = self.idle.after_push();
         self.adverts.advertise(id);

@@ -39,7 +39,9 @@ pub(super) unsafe fn create(m: &mut Machine<'_, '_>, n: usize, segment: impl Fn(
         shared.extend_to(bytes.max(used), bytes);
         *object.ptr().add(1) = bytes.max(used) as u64;
         m.heap().count_binary_words(bytes.saturating_sub(used) / 8);
-        to.copy_to(shared.data().add(start / 8), shared.capacity() - start / 8);
+        // Behind what is used nobody reads.
+        let room = if bytes < used { to.len() } else { shared.capacity() - start / 8 };
+        to.copy_to(shared.data().add(start / 8), room);
     }
     set_aux(source.as_boxed()?, 0);
     Some(writable_part(m, whole, offset, old_bits + extra))

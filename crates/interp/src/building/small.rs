@@ -49,14 +49,13 @@ impl Bytes {
     /// There is room for `room` bytes, no fewer than hold them, and nobody else reads or writes there.
     pub(super) unsafe fn copy_to(&self, to: *mut u8, room: usize) {
         debug_assert!(self.len() <= room);
-        // A whole word is copied by one instruction.
-        let count = if self.len() <= WORD && room >= WORD { WORD } else { self.len() };
         // SAFETY: the caller's promise; the buffer is longer than a word.
         unsafe {
-            if count == WORD {
-                to.cast::<[u8; WORD]>().write(*self.bytes.first_chunk().unwrap_unchecked());
+            if self.len() <= WORD && room >= WORD {
+                // One instruction, of a size that is known.
+                std::ptr::copy_nonoverlapping(self.bytes.as_ptr(), to, WORD);
             } else {
-                std::ptr::copy_nonoverlapping(self.bytes.as_ptr(), to, count);
+                std::ptr::copy_nonoverlapping(self.bytes.as_ptr(), to, self.len());
             }
         }
     }
