@@ -3,9 +3,9 @@
 %% The screen has no end: rows are counted from where it began. It knows what shells write: text, carriage return, line feed,
 %% backspace, movements of the cursor, clearing, deleting and inserting characters. Wide characters take two places.
 -module(pty).
--export([start/1, start/2, keys/2, until/2, next/2, finish/1, settle/1, settle/2, show/2, screen/1, rows/1, cursor/1, clear/1, stop/1, size/3, os_pid/1, ended/1, raw/1]).
+-export([start/1, start/2, keys/2, until/2, finish/1, settle/1, settle/2, show/2, screen/1, rows/1, cursor/1, clear/1, stop/1, size/3, os_pid/1, ended/1, raw/1]).
 
--record(s, {port, pid, cols = 80, cells = #{}, at = {0, 0}, edge = false, rest = <<>>, bells = 0, top = 0, ended = false, raw = []}).
+-record(s, {port, pid, cols = 80, cells = #{}, at = {0, 0}, edge = false, rest = <<>>, bells = 0, top = 0, ended = false, raw = [], sent = false}).
 
 %% Starts the VM under test in a terminal.
 start(Flags) -> start(Flags, []).
@@ -25,19 +25,20 @@ start(Flags, Options) ->
 %% Sends what keys send.
 keys(S, Text) ->
     catch port_command(S#s.port, unicode_bytes(Text)),
-    S.
+    S#s{sent = true}.
 
 unicode_bytes(B) when is_binary(B) -> B;
 unicode_bytes(L) -> unicode:characters_to_binary(L).
 
-%% Takes output until the text of the cursor's row up to the cursor matches.
+%% Takes output until the text of the cursor's row up to the cursor matches. After keys, what stood there before they were
+%% answered is no match.
 until(S, Pattern) -> until(S, Pattern, erlang:monotonic_time(millisecond) + 20000).
 
 until(S, Pattern, End) ->
-    case re:run(before(S), unicode:characters_to_binary(Pattern), [unicode]) of
+    case not S#s.sent andalso re:run(before(S), unicode:characters_to_binary(Pattern), [unicode]) of
         {match, _} -> settle(S, 30);
-        nomatch when S#s.ended =/= false -> S;
-        nomatch ->
+        _ when S#s.ended =/= false -> S;
+        _ ->
             case take(S, 100) of
                 quiet ->
                     case erlang:monotonic_time(millisecond) > End of
@@ -46,13 +47,6 @@ until(S, Pattern, End) ->
                     end;
                 S1 -> until(S1, Pattern, End)
             end
-    end.
-
-%% The same, once something has come.
-next(S, Pattern) ->
-    case take(S, 5000) of
-        quiet -> until(S, Pattern);
-        S1 -> until(S1, Pattern)
     end.
 
 %% Takes output until the program has ended.
@@ -70,7 +64,7 @@ settle(S, Time) ->
 
 take(#s{port = P} = S, Time) ->
     receive
-        {P, {data, B}} -> feed(S#s{raw = [S#s.raw, B]}, B);
+        {P, {data, B}} -> feed(S#s{raw = [S#s.raw, B], sent = false}, B);
         {P, {exit_status, X}} -> S#s{ended = X}
     after Time -> quiet
     end.

@@ -41,7 +41,7 @@ jobs() ->
     S25 = step("list_none", "j\r", " --> $", S24),
     S26 = pty:settle(pty:keys(step("start_again", "s\r", " --> $", S25), "")),
     S27 = step("connect_again", "c\r", "1> $", S26),
-    S28 = pty:show("exit", pty:until(pty:keys(pty:clear(S27), "exit(bye).\r"), "1> $")),
+    S28 = pty:show("exit", pty:until(pty:keys(pty:clear(S27), "exit(bye).\r"), "2> $")),
     S29 = step("quit", [7], " --> $", S28),
     S30 = pty:finish(pty:keys(pty:clear(S29), "q\r")),
     t:c(quit, fun() -> {pty:rows(S30), pty:ended(S30)} end),
@@ -50,7 +50,7 @@ jobs() ->
 
 q(Keys, Name) ->
     S = pty:start(""),
-    S1 = case Keys of [4] -> pty:settle(pty:keys(pty:clear(S), Keys), 500); "exit" ++ _ -> pty:next(pty:keys(pty:clear(S), Keys), "1> $"); _ -> pty:finish(pty:keys(pty:clear(S), Keys)) end,
+    S1 = case Keys of [4] -> pty:settle(pty:keys(pty:clear(S), Keys), 500); "exit" ++ _ -> pty:until(pty:keys(pty:clear(S), Keys), "1> $"); _ -> pty:finish(pty:keys(pty:clear(S), Keys)) end,
     t:c(Name, fun() -> {pty:rows(S1), pty:ended(S1)} end),
     pty:stop(S1).
 
@@ -100,10 +100,10 @@ signals() ->
     S3 = pty:settle(pty:keys(pty:clear(S2), "fg\n"), 400),
     S4 = pty:settle(pty:keys(S3, "X = 5.\r"), 400),
     t:c(fg, fun() -> string:find(pty:raw(S4), "5\r\n2> ") =/= nomatch end),
-    S5 = pty:next(pty:keys(pty:settle(S4), "halt().\r"), "[$] $"),
+    S5 = pty:until(pty:keys(pty:settle(S4), "halt().\r"), "[$] $"),
     S6 = pty:until(pty:keys(pty:clear(S5), Modes), "[$] $"),
     Shown(modes_after_halt, S6),
-    S7 = pty:next(pty:keys(pty:settle(pty:clear(S6)), [Erl, " -boot no_dot_erlang\r"]), "1> $"),
+    S7 = pty:until(pty:keys(pty:settle(pty:clear(S6)), [Erl, " -boot no_dot_erlang\r"]), "1> $"),
     S8 = pty:settle(pty:keys(pty:clear(S7), [28]), 500),
     t:c(ctrl_backslash, fun() -> [X || X <- ["Quit", "$ "], string:find(pty:raw(S8), X) =/= nomatch] end),
     pty:stop(S8).

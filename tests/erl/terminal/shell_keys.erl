@@ -37,7 +37,7 @@ main() ->
 
 line(Name, Keys, S) ->
     S1 = pty:settle(pty:keys(pty:clear(S), [Keys]), 50),
-    S2 = pty:next(pty:keys(S1, "\r"), "\\d> $"),
+    S2 = pty:until(pty:keys(S1, "\r"), "\\d> $"),
     pty:show(Name, S2).
 
 completion() ->
