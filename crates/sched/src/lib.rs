@@ -62,8 +62,8 @@
 //! | it is bound to an active scheduler | that scheduler's | that one if it is idle, else as above |
 //! | it has a private thread | that thread's, unless multi-scheduling is blocked | none; that thread is |
 //!
-//! What the process that runs has woken stands in a place of its own, the worker cache, and has the core next if that process waits then
-//! (sched.run_queue/R6).
+//! What the process that runs has woken, if that is one, stands in a place of its own, the worker cache, and has the core next if that process
+//! waits then (sched.run_queue/R6).
 //!
 //! A queue offers what its scheduler does not run next: two processes or more, one of which at least is bound to no scheduler. What a
 //! scheduler puts in its own queue, and takes from there, mostly needs no lock: others reach a part of the queue only ([`run_queue`]).

@@ -13,6 +13,8 @@ pub(crate) struct Private<T> {
     back: Levels<T>,
     /// The worker cache (Hedqvist 1998, 5.2.8): one that runs next, before all of its level.
     cached: Option<(usize, T)>,
+    /// Has anything come since the scheduler last took something out?
+    pub(crate) has_grown: bool,
     /// All of these, by band.
     counts: [usize; BANDS],
     len: usize,
@@ -25,6 +27,7 @@ impl<T> Default for Private<T> {
     fn default() -> Self {
         Private {
             cached: None,
+            has_grown: false,
             front: Levels::default(),
             back: Levels::default(),
             counts: [0; BANDS],
@@ -83,15 +86,12 @@ impl<T> Private<T> {
         }
     }
 
-    /// Puts one in the worker cache, if that is empty.
+    /// Puts one in the worker cache, which is empty.
     #[inline]
-    pub(crate) fn cache(&mut self, level: usize, one: T) -> Result<(), T> {
-        if self.cached.is_some() {
-            return Err(one);
-        }
+    pub(crate) fn cache(&mut self, level: usize, one: T) {
+        debug_assert!(self.cached.is_none(), "there is one place");
         self.count(level, 1);
         self.cached = Some((level, one));
-        Ok(())
     }
 
     /// Is there one in the worker cache?
