@@ -219,8 +219,6 @@ pub enum Op {
     Select(Value, Value, Value, Value),
     /// Two doubles.
     FloatBinary(Value, FloatBinary, Value, Value),
-    /// A double with the other sign.
-    FloatNegate(Value, Value),
     /// Two doubles compared: 1 or 0. With one that is no number: 0, but for `NotEqual`, which gives 1. Of the conditions those with signs.
     FloatCompare(Value, Condition, Value, Value),
     /// The bits of a double as a word.

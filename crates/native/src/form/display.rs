@@ -92,7 +92,6 @@ impl Display for Op {
             Self::Compare(to, what, a, b) => write!(f, "{to} = {what} {a}, {b}"),
             Self::Select(to, condition, a, b) => write!(f, "{to} = select {condition}, {a}, {b}"),
             Self::FloatBinary(to, what, a, b) => write!(f, "{to} = {what} {a}, {b}"),
-            Self::FloatNegate(to, a) => write!(f, "{to} = float_negate {a}"),
             Self::FloatCompare(to, what, a, b) => write!(f, "{to} = float_{what} {a}, {b}"),
             Self::FloatBits(to, a) => write!(f, "{to} = float_bits {a}"),
             Self::BitsFloat(to, a) => write!(f, "{to} = bits_float {a}"),

@@ -256,10 +256,6 @@ impl User<'_, '_> {
                 gives(to, Type::Float)?;
                 self.floats(&[*a, *b])
             }
-            Op::FloatNegate(to, a) => {
-                gives(to, Type::Float)?;
-                self.floats(&[*a])
-            }
             Op::FloatCompare(to, condition, a, b) => {
                 if matches!(
                     condition,
@@ -332,7 +328,6 @@ impl Op {
             | Self::Compare(to, ..)
             | Self::Select(to, ..)
             | Self::FloatBinary(to, ..)
-            | Self::FloatNegate(to, _)
             | Self::FloatCompare(to, ..)
             | Self::FloatBits(to, _)
             | Self::BitsFloat(to, _)

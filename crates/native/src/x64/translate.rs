@@ -389,9 +389,7 @@ impl Translator<'_, '_> {
                 let byte = self.builder.ins().fcmp(float_condition(*condition), a, b);
                 self.set_truth(*to, byte);
             }
-            Op::FloatBinary(..) | Op::FloatNegate(..) | Op::FloatBits(..) | Op::BitsFloat(..) | Op::ToFloat(..) => {
-                self.float(op)
-            }
+            Op::FloatBinary(..) | Op::FloatBits(..) | Op::BitsFloat(..) | Op::ToFloat(..) => self.float(op),
             Op::Counter(to) => {
                 let (base, flags) = self.counter();
                 let value = self.marked(Kind::Counter, |this| this.builder.ins().sload32(flags, base, COUNTER));
@@ -480,10 +478,6 @@ impl Translator<'_, '_> {
                     FloatBinary::Div => ins.fdiv(a, b),
                 };
                 (to, value)
-            }
-            Op::FloatNegate(to, a) => {
-                let a = self.get(a);
-                (to, self.builder.ins().fneg(a))
             }
             Op::FloatBits(to, a) => {
                 let a = self.get(a);

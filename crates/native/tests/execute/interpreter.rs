@@ -222,7 +222,6 @@ impl Run<'_> {
                 };
                 (*to, result.to_bits())
             }
-            Op::FloatNegate(to, a) => (*to, self.get(*a) ^ (1 << 63)),
             Op::FloatCompare(to, condition, a, b) => {
                 (*to, u64::from(holds(*condition, self.float(*a), self.float(*b))))
             }

@@ -302,10 +302,6 @@ impl<'r> Generator<'r> {
         let (a, b) = (self.a_float(), self.a_float());
         let what = self.random.of(&[FloatBinary::Add, FloatBinary::Sub, FloatBinary::Mul, FloatBinary::Div]);
         let value = self.builder.give(Type::Float, |to| Op::FloatBinary(to, what, a, b));
-        let value = match self.random.below(3) {
-            0 => self.builder.give(Type::Float, |to| Op::FloatNegate(to, value)),
-            _ => value,
-        };
         self.floats.push(value);
         let condition = self.random.of(&CONDITIONS[..6]);
         let truth = self.builder.give(Type::Word, |to| Op::FloatCompare(to, condition, value, a));

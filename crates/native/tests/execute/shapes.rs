@@ -4,7 +4,7 @@
 use myriad_native::code::Options;
 use myriad_native::compile;
 use myriad_native::form::{
-    Binary, BlockId, Checked, Condition, End, Entry, Form, Op, Place, Point, Region, Type, Value, Width,
+    Binary, BlockId, Checked, Condition, End, Entry, FloatBinary, Form, Op, Place, Point, Region, Type, Value, Width,
 };
 use proptest::prelude::*;
 
@@ -76,10 +76,10 @@ fn fill(builder: &mut Builder, random: &mut Random) -> Value {
     let heap = builder.name(Name::Heap);
     let number = builder.word(0x1234_5678_9abc_def0);
     let float = builder.give(Type::Float, |to| Op::Float(to, 2.5));
-    let negative = builder.give(Type::Float, |to| Op::FloatNegate(to, float));
+    let product = builder.give(Type::Float, |to| Op::FloatBinary(to, FloatBinary::Mul, float, float));
     let place =
         Place { base: myriad_native::form::Base::Value(heap), offset: 8, width: Width::Float, region: Region::Heap };
-    builder.op(Op::Store(place, negative));
+    builder.op(Op::Store(place, product));
     let mixed = builder.binary(Binary::Xor, heap, number);
     let word = builder.load(Builder::block_word(10 + random.below(3)));
     let sum = builder.binary(Binary::Add, word, mixed);
