@@ -7,7 +7,7 @@ PROGRAM ?=
 ARGS ?=
 SUITES ?=
 FUZZ_SECONDS ?= 60
-# `make test` runs a third of OTP's own suites, each commit the next one, and begins no case after so many minutes.
+# `make test` runs a third of OTP's own suites, each commit the next one, every other time round in machine code, and begins no case after so many minutes.
 SHORT_MINUTES := 12
 
 # Calls that `make test` makes of built-ins on both VMs, for how long it makes modules, how much damaged code it runs, and how long it

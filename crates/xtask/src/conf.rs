@@ -32,7 +32,8 @@ use world::World;
 pub const TAKES: &str = "[OPTION...] [SUITE...] | [--vm ERL] SUITE:CASE...
   SUITE            as `map` or `stdlib/lists`; those of tests/conformance/suites without one
   SUITE:CASE       this case alone, in a VM of its own, with what it prints
-  --third N        only each third suite of those not marked slow (N = 0, 1, 2; auto: by the number of commits)
+  --third N        only each third suite of those not marked slow (N = 0, 1, 2; auto: by the number of commits, every other
+                   time round --native)
   --minutes M      begin no case after M minutes; what was not run is neither passed nor failed
   --short          take the records as they are; without the source package, say so and go
   --record         run the suites on OTP first, and write the records anew; done anyway where one is missing or outdated
@@ -58,13 +59,13 @@ const MOST_SECOND_RUNS: usize = 40;
 /// Runs suites or single cases, and reports.
 pub fn main(words: &[String]) -> Done {
     let words = Words::parse(words, &FLAGS, &VALUED)?;
-    let third = words.value("--third").map(suite::third).transpose()?;
+    let turn = words.value("--third").map(suite::turn).transpose()?;
     let minutes: Option<u64> = words.number("--minutes")?;
     let timeout = words.number("--timeout")?.unwrap_or(60);
     let jobs = words.number("-j")?.unwrap_or_else(parallel::cores);
     let cases = single::asked_for(&words.rest)?;
     let vm = words.value("--vm").map(program::find).transpose()?;
-    let listed = Chosen::new(&words.rest, third)?;
+    let listed = Chosen::new(&words.rest, turn.map(|turn| turn.third))?;
     let Some(mut world) = World::new(vm, timeout, jobs)? else {
         println!(
             "conf: {}OTP's source package could not be fetched",
@@ -72,21 +73,23 @@ pub fn main(words: &[String]) -> Done {
         );
         return Ok(verdict(words.has("--short")));
     };
-    world.flags = otp::tier(words.has("--native"));
+    let native = words.has("--native") || turn.is_some_and(|turn| turn.native);
+    world.flags = otp::tier(native);
     if !cases.is_empty() {
         return single::run(&world, &cases);
     }
     world.deadline = minutes.map(|minutes| world.began + Duration::from_secs(minutes * 60));
-    let (suites, missing) = ready(&world, &listed);
+    let (suites, missing) = ready(&world, &listed, native);
     record::renew(&world, &suites, words.has("--short"), words.has("--record"))?;
     let report = judge(&mut world, &suites, &words)?;
     finish(&world, &report, missing, &words)
 }
 
 /// The suites that are there and compile, and how many are or do not.
-fn ready(world: &World, chosen: &Chosen) -> (Vec<Suite>, usize) {
+fn ready(world: &World, chosen: &Chosen, native: bool) -> (Vec<Suite>, usize) {
     if let Some(third) = chosen.third {
-        println!("third {third}: {} suites; again with: cargo xtask conf --third {third}", chosen.names.len());
+        let option = if native { " --native" } else { "" };
+        println!("third {third}: {} suites; again with: cargo xtask conf --third {third}{option}", chosen.names.len());
     }
     let suites = suite::find_all(world, &chosen.names);
     compile::compile(world, &suites);

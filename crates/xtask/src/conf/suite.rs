@@ -102,27 +102,37 @@ fn listed(list: &str, third: Option<usize>) -> Vec<String> {
     }
 }
 
-/// The third that a word names.
-pub fn third(word: &str) -> Result<usize, Stop> {
+/// A third of the list, and whether it is the turn of machine code for every function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Turn {
+    pub third: usize,
+    pub native: bool,
+}
+
+/// The turn that a word names.
+pub fn turn(word: &str) -> Result<Turn, Stop> {
     match word {
-        "auto" => this_commits_third(),
-        "0" | "1" | "2" => Ok(usize::from(word.as_bytes()[0] - b'0')),
+        "auto" => {
+            let number = this_commit()?;
+            Ok(Turn { third: number % 3, native: number / 3 % 2 == 1 })
+        }
+        "0" | "1" | "2" => Ok(Turn { third: usize::from(word.as_bytes()[0] - b'0'), native: false }),
         _ => Err(Stop::Usage(format!("--third {word}: 0, 1, 2 or auto"))),
     }
 }
 
-/// Each commit takes the next third. A clone without history goes by the commit's own name.
-fn this_commits_third() -> Result<usize, Stop> {
+/// A number for this commit: how many there are. A clone without history goes by the commit's own name.
+fn this_commit() -> Result<usize, Stop> {
     let git = |words: &[&str]| -> Result<String, Stop> {
         let mut command = program::command("git");
         let said = command.arg("-C").arg(top()).args(words).stderr(std::process::Stdio::null()).output();
         Ok(said.map(|said| String::from_utf8_lossy(&said.stdout).trim().to_owned()).unwrap_or_default())
     };
     if git(&["rev-parse", "--is-shallow-repository"])? == "false" {
-        return Ok(git(&["rev-list", "--count", "HEAD"])?.parse().unwrap_or(0) % 3);
+        return Ok(git(&["rev-list", "--count", "HEAD"])?.parse().unwrap_or(0));
     }
     let name = git(&["rev-parse", "HEAD"])?;
-    Ok(name.bytes().map(usize::from).sum::<usize>() % 3)
+    Ok(name.bytes().map(usize::from).sum())
 }
 
 /// The suites of these names. What there is none of is said.
@@ -148,7 +158,11 @@ mod tests {
         assert_eq!(listed(LIST, None), ["a/one", "a/two", "a/three", "a/four", "a/five"]);
         assert_eq!(listed(LIST, Some(0)), ["a/one", "a/five"]);
         assert_eq!(listed(LIST, Some(1)), ["a/three"]);
-        assert!(third("auto").unwrap() < 3 && third("2").unwrap() == 2 && third("3").is_err());
+        assert!(
+            turn("auto").unwrap().third < 3
+                && turn("2").unwrap() == Turn { third: 2, native: false }
+                && turn("3").is_err()
+        );
     }
 
     #[test]
