@@ -1,4 +1,4 @@
-//! Shared libraries of C code, of which none is loaded: why not, in the words of the system's linker where it would fail.
+//! Shared libraries of C code: why a file is none, in the words of the system's linker.
 
 use std::ffi::OsStr;
 use std::fs::OpenOptions;
@@ -11,14 +11,14 @@ const MAGIC: &[u8] = b"\x7fELF";
 /// Bytes that a library has at least, its first header.
 const HEADER: u64 = 64;
 
-/// Why the library in file `path` is not loaded. A library whose name has no slash is looked for where none is.
-pub(crate) fn refusal(path: &[u8]) -> String {
+/// Why there is no library in file `path`; nothing if there may be one. A library whose name has no slash is looked for where none is.
+pub(crate) fn refusal(path: &[u8]) -> Option<String> {
     let found = if path.contains(&b'/') { head(path) } else { Err(absent()) };
     match found {
-        Err(why) => why,
-        Ok(head) if (head.len() as u64) < HEADER => "file too short".to_owned(),
-        Ok(head) if !head.starts_with(MAGIC) => "invalid ELF header".to_owned(),
-        Ok(_) => "this VM loads no C libraries".to_owned(),
+        Err(why) => Some(why),
+        Ok(head) if (head.len() as u64) < HEADER => Some("file too short".to_owned()),
+        Ok(head) if !head.starts_with(MAGIC) => Some("invalid ELF header".to_owned()),
+        Ok(_) => None,
     }
 }
 

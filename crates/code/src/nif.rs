@@ -1,8 +1,8 @@
-//! Binding the functions of NIF modules that are part of the VM.
+//! Binding the functions of NIF modules.
 
 use crate::{BuiltIns, CodeServer, Executor, Runtime};
 use myriad_sync::atomic::Ordering;
-use myriad_term::Atom;
+use myriad_term::{Atom, Mfa};
 
 /// What came of binding a module's NIFs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,6 +16,24 @@ pub enum NifBinding {
 }
 
 impl<R: Runtime> CodeServer<R> {
+    /// The functions of the version that NIFs would be bound of ([`CodeServer::bind_nifs`]), and whether another version of the module has some.
+    ///
+    /// # Errors
+    /// There is none, or its NIFs are bound.
+    pub fn functions_for_nifs(&self, name: Atom) -> Result<(Vec<Mfa>, bool), NifBinding> {
+        let table = self.table.write();
+        let entry = table.get(name).ok_or(NifBinding::NotLoaded)?;
+        let module = entry.on_load.as_ref().or(entry.current.as_ref()).ok_or(NifBinding::NotLoaded)?.get();
+        // Relaxed: under the code server's lock.
+        let has_nifs = |module: &crate::Module<R>| module.has_nifs.load(Ordering::Relaxed);
+        if has_nifs(module) {
+            return Err(NifBinding::Again);
+        }
+        let versions = [&entry.on_load, &entry.current, &entry.old];
+        let others = versions.into_iter().flatten().any(|version| has_nifs(version.get()));
+        Ok((module.functions.iter().map(|function| function.mfa).collect(), others))
+    }
+
     /// Replaces the functions of the module that the registry has NIFs for: of the version whose on_load function runs, or
     /// else of the current one.
     pub fn bind_nifs(&self, name: Atom, bifs: &dyn BuiltIns<R>, engine: &dyn Executor<R>) -> NifBinding {

@@ -154,8 +154,10 @@ impl Payload {
     }
 
     /// A term that lies in a fragment.
-    #[cfg(test)]
-    pub(crate) const fn of(term: Term, fragment: Fragment) -> Payload {
+    ///
+    /// # Safety
+    /// PL1: all memory that it takes, but for literals, is the fragment's.
+    pub const unsafe fn of(term: Term, fragment: Fragment) -> Payload {
         Payload { term, fragment: Some(fragment) }
     }
 

@@ -268,7 +268,9 @@ impl Machine {
         if self.random.below(2) == 0 {
             self.heap.attach(fragment);
         } else {
-            let mut message = crate::Message::new(Payload::of(list.0, fragment), list.0);
+            // SAFETY: the list was made in the fragment.
+            let payload = unsafe { Payload::of(list.0, fragment) };
+            let mut message = crate::Message::new(payload, list.0);
             let (top, moves) = (self.heap.htop, message.movable_words().filter(|words| self.heap.ensure(*words)));
             message.absorb(&mut self.heap);
             let (term, token) = message.receive(&mut self.heap);

@@ -103,7 +103,7 @@ fn run_built_in(m: &mut Machine<'_, '_>, def: &BifDef, arity: usize, at: Resume)
     // (`Ctx::make_room`), and is called again.
     let args = unsafe { m.args(arity) };
     let forgone = m.ctx.state.reductions.forgone();
-    let result = (def.function_ptr)(m.ctx, args);
+    let result = def.call(m.ctx, args);
     let left = m.reds;
     m.come_back();
     costs::called(def, left - m.reds - (m.ctx.state.reductions.forgone() - forgone));

@@ -137,7 +137,7 @@ impl Engine for Interpreter {
         // Nothing is collected during the call, so a copy of the registers stays good.
         let args = ctx.state.saved_x.clone();
         match args.get(..arity) {
-            Some(args) => (def.function_ptr)(ctx, args),
+            Some(args) => def.call(ctx, args),
             None => Err(Escape::Error(Term::atom(am::badarg))),
         }
     }

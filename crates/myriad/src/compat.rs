@@ -20,7 +20,6 @@ pub fn print() -> i32 {
         .collect();
     println!("built-in functions: {}", there.iter().filter(|t| !t.3).count());
     println!("functions of built-in NIF modules: {}", there.iter().filter(|t| t.3).count());
-    println!("NIF library interface (enif_*): none");
     println!("machine code (+Jnative true): {}", myriad::native::lacks().unwrap_or("yes"));
     for (module, function, arity, nif) in &there {
         println!("  {module}:{function}/{arity}{}", if *nif { " (NIF)" } else { "" });
@@ -28,6 +27,11 @@ pub fn print() -> i32 {
     println!("missing of what OTP 25 has: {}", missing.len());
     for (module, function, arity) in missing {
         println!("  {module}:{function}/{arity}");
+    }
+    let missing = myriad_nif::MISSING;
+    println!("missing of the NIF interface (enif_*), {} functions: {}", myriad_nif::names().count(), missing.len());
+    for name in missing {
+        println!("  {name}");
     }
     0
 }

@@ -20,10 +20,12 @@ macro_rules! well_known {
 }
 
 well_known! {
+    bad_lib "bad_lib"
     bang "!"
     dollar_dollar "$$"
     dollar_underscore "$_"
     end_of_table "$end_of_table"
+    load "load"
     myriad "myriad"
     myriad_tasks "myriad_tasks"
     times "*"
@@ -1027,6 +1029,7 @@ well_known! {
     unset "unset"
     unsigned "unsigned"
     update_cpu_info "update_cpu_info"
+    upgrade "upgrade"
     use_stdio "use_stdio"
     used "used"
     user "user"

@@ -138,9 +138,42 @@ pub struct BifDef {
     pub until: u16,
     /// What runs when it is called.
     pub function_ptr: Bif,
+    /// What runs instead, of a function from elsewhere.
+    pub foreign: Option<&'static dyn Foreign>,
+}
+
+/// A function that a library brings (`erlang:load_nif/2`).
+pub trait Foreign: Send + Sync {
+    /// Calls it.
+    fn call(&self, ctx: &mut Ctx<'_>, arguments: &[Term]) -> BifResult;
 }
 
 impl BifDef {
+    /// The definition of a function that a library brings.
+    pub fn foreign(mfa: Mfa, kind: BifKind, function: &'static dyn Foreign) -> BifDef {
+        let (module, name) = (mfa.module.text(), mfa.function.text());
+        let unreachable: Bif = |_, _| badarg();
+        BifDef {
+            module,
+            function: name,
+            arity: mfa.arity,
+            kind,
+            since: 0,
+            until: u16::MAX,
+            function_ptr: unreachable,
+            foreign: Some(function),
+        }
+    }
+
+    /// Calls it, where it may be a library's.
+    #[inline]
+    pub fn call(&self, ctx: &mut Ctx<'_>, arguments: &[Term]) -> BifResult {
+        match self.foreign {
+            None => (self.function_ptr)(ctx, arguments),
+            Some(function) => function.call(ctx, arguments),
+        }
+    }
+
     /// The name of the function. `Pid ! Message`, an instruction of its own, is known by that of its operator.
     pub fn mfa(&self) -> Mfa {
         let atom = |text| Atom::new(text).unwrap_or(am::undefined);
@@ -171,6 +204,7 @@ macro_rules! bifs {
                 since: $crate::bifs!(@or $($since)?; 0),
                 until: $crate::bifs!(@or $($until)?; 65535),
                 function_ptr: $f,
+                foreign: None,
             }
         ),*];
     };

@@ -12,14 +12,14 @@ mod test_support;
 
 pub use crate::runtime::{CodeServer, Continuation, Function, Module, ModuleState, Prepared, PreparedCode, StackWalk};
 pub use myriad_code::{
-    Deleted, FinishError, LoadError, MissingFun, NifBinding, PurgeStep, bytes, count_bytes, export_list, function_list,
-    install_undefined, location_of, nif_list, prepare,
+    BuiltIns, Deleted, FinishError, LoadError, MissingFun, NifBinding, PurgeStep, bytes, count_bytes, export_list,
+    function_list, install_undefined, location_of, nif_list, prepare,
 };
 pub use preload::load_preloaded;
 
 use crate::bif::{BifDef, Registry};
 use crate::vm::Vm;
-use myriad_code::{BuiltIn, BuiltIns};
+use myriad_code::BuiltIn;
 use myriad_term::{Atom, Mfa};
 
 impl BuiltIn for BifDef {

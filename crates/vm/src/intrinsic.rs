@@ -97,6 +97,7 @@ macro_rules! intrinsics {
             since: 0,
             until: 65535,
             function_ptr: $function,
+            foreign: None,
         })
     };
     (@Loop $module:literal, $name:literal, $arity:literal, $shape:expr) => {{

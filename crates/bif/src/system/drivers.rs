@@ -115,7 +115,7 @@ fn try_load_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     path.push(b'/');
     path.extend(name);
     path.extend(b".so");
-    let text = libraries::refusal(&path);
+    let text = libraries::refusal(&path).unwrap_or_else(|| "this VM loads no C drivers".to_owned());
     let mut refusals = ctx.vm.part::<Refusals>().0.lock();
     if refusals.is_empty() {
         refusals.push(libraries::absent());

@@ -58,6 +58,7 @@ fn the_registry_takes_functions_over_and_leaves_nifs_alone() {
             since: 0,
             until: 65535,
             function_ptr: |_, _| Ok(Term::OK),
+            foreign: None,
         },
         BifDef {
             module: "lists",
@@ -67,6 +68,7 @@ fn the_registry_takes_functions_over_and_leaves_nifs_alone() {
             since: 0,
             until: 65535,
             function_ptr: |_, _| Ok(Term::OK),
+            foreign: None,
         },
     ];
     let Some(lists) = installed().into_iter().find(|f| f.ends_with("lists.beam")) else { return };

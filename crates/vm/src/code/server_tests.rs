@@ -177,6 +177,7 @@ fn nifs_are_bound_once_to_each_version() {
         since: 0,
         until: 65535,
         function_ptr: |_, _| Ok(myriad_term::Term::OK),
+        foreign: None,
     }];
     static TABLES: [&[BifDef]; 1] = [DEFS];
     let vm = vm(&TABLES);

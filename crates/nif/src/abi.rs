@@ -1,0 +1,230 @@
+//! What libraries and the VM have in common: the layouts of `erl_nif.h`, API 2.16, and the types that stand at the boundary.
+//!
+//! ABI1. What comes from a library is as the interface asks for: pointers lead to what they say, terms are those that the interface
+//!       gave to the environment in use, and no more of a function's results is used than its documentation allows. A library that breaks
+//!       this breaks the VM, as it does OTP's.
+
+use crate::env::Env;
+use myriad_term::Term;
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+
+/// The version of the interface.
+pub const VERSION: (c_int, c_int) = (2, 16);
+
+/// A term in a library's hands (`ERL_NIF_TERM`).
+#[repr(transparent)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Word(u64);
+
+impl Word {
+    /// What functions return that have raised an exception: no term. The exception itself is the environment's.
+    pub const NONE: Word = Word(Term::NONE.raw());
+
+    /// The term.
+    #[inline]
+    pub fn term(self) -> Term {
+        // SAFETY: ABI1: a term that the interface gave, whose environment is alive.
+        unsafe { Term::from_raw(self.0) }
+    }
+}
+
+impl From<Term> for Word {
+    #[inline]
+    fn from(term: Term) -> Word {
+        Word(term.raw())
+    }
+}
+
+/// Where a function puts a result.
+#[repr(transparent)]
+pub struct Out<T>(*mut T);
+
+impl<T> Out<T> {
+    /// Where that is.
+    pub(crate) fn place(&self) -> *mut T {
+        self.0
+    }
+
+    /// Puts it there; the function's answer is that it has one.
+    #[inline]
+    pub fn set(self, value: T) -> c_int {
+        // SAFETY: ABI1: room for a `T`.
+        unsafe { self.0.write(value) };
+        1
+    }
+
+    /// Puts it there, if there is any.
+    #[inline]
+    pub fn set_if(self, value: Option<T>) -> c_int {
+        value.map_or(0, |value| self.set(value))
+    }
+
+    /// As `set`, where the caller need not want it.
+    pub fn set_if_wanted(self, value: T) {
+        if !self.0.is_null() {
+            self.set(value);
+        }
+    }
+}
+
+/// A text that ends with a zero byte.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+pub struct Text(*const c_char);
+
+impl Text {
+    /// Its bytes.
+    pub fn bytes<'a>(self) -> &'a [u8] {
+        if self.0.is_null() {
+            return &[];
+        }
+        // SAFETY: ABI1: it ends with a zero byte, and stays during the call.
+        unsafe { CStr::from_ptr(self.0) }.to_bytes()
+    }
+}
+
+/// Bytes or terms in a row, with their number beside.
+#[repr(transparent)]
+pub struct Row<T>(*const T);
+
+impl<T> Clone for Row<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Row<T> {}
+
+impl<T> Row<T> {
+    /// Those that begin there.
+    pub(crate) fn of_data(data: *const T) -> Row<T> {
+        Row(data)
+    }
+
+    /// So many of them.
+    pub fn slice<'a>(self, count: usize) -> &'a [T] {
+        if count == 0 {
+            return &[];
+        }
+        // SAFETY: ABI1: so many are there, and stay during the call.
+        unsafe { std::slice::from_raw_parts(self.0, count) }
+    }
+}
+
+/// Room for bytes, with its size beside.
+#[repr(transparent)]
+pub struct Room(*mut u8);
+
+impl Room {
+    /// All of it.
+    pub fn slice<'a>(self, size: usize) -> &'a mut [u8] {
+        if size == 0 {
+            return &mut [];
+        }
+        // SAFETY: ABI1: so many bytes, the function's alone during the call. They are zeroed, and so initialised.
+        unsafe {
+            self.0.write_bytes(0, size);
+            std::slice::from_raw_parts_mut(self.0, size)
+        }
+    }
+}
+
+/// A NIF.
+pub type Function = unsafe extern "C" fn(&mut Env, c_int, *const Word) -> Word;
+
+/// `ErlNifFunc`
+#[repr(C)]
+pub struct FunctionEntry {
+    pub(crate) name: Text,
+    pub(crate) arity: c_uint,
+    pub(crate) function: Function,
+    /// 0, or the kind of dirty scheduler that it runs on: 1 for processors, 2 for input and output.
+    pub(crate) flags: c_uint,
+}
+
+/// `ErlNifEntry`
+#[repr(C)]
+pub struct LibraryEntry {
+    pub(crate) major: c_int,
+    pub(crate) minor: c_int,
+    pub(crate) module: Text,
+    pub(crate) count: c_int,
+    pub(crate) functions: Row<FunctionEntry>,
+    pub(crate) load: Option<unsafe extern "C" fn(&mut Env, &mut *mut c_void, Word) -> c_int>,
+    reload: *const c_void,
+    pub(crate) upgrade: Option<unsafe extern "C" fn(&mut Env, &mut *mut c_void, &mut *mut c_void, Word) -> c_int>,
+    pub(crate) unload: Option<unsafe extern "C" fn(&mut Env, *mut c_void)>,
+    pub(crate) variant: Text,
+    pub(crate) options: c_uint,
+    pub(crate) size_of_resource_type: usize,
+    min_erts: Text,
+}
+
+// SAFETY: a library's static data, which nobody changes.
+unsafe impl Sync for LibraryEntry {}
+
+/// `ErlNifBinary`
+#[repr(C)]
+pub struct Binary {
+    pub(crate) size: usize,
+    pub(crate) data: *mut u8,
+    /// The counted bytes that it owns, if any.
+    pub(crate) owned: *const (),
+    spare: [*const c_void; 2],
+}
+
+impl Binary {
+    pub(crate) fn new(size: usize, data: *mut u8, owned: *const ()) -> Binary {
+        Binary { size, data, owned, spare: [std::ptr::null(); 2] }
+    }
+}
+
+/// `ErlNifPid`, `ErlNifPort`
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+pub struct Identifier(pub(crate) Word);
+
+/// `ErlNifMapIterator`
+#[repr(C)]
+pub struct MapIterator {
+    pub(crate) map: Word,
+    pub(crate) size: usize,
+    /// The number of the pair, from 1; 0 before the first.
+    pub(crate) index: usize,
+    /// The pairs, `size` of them.
+    pub(crate) pairs: *mut [Word; 2],
+    spare: [*const c_void; 3],
+}
+
+impl MapIterator {
+    pub(crate) fn new(map: Word, size: usize, index: usize, pairs: *mut [Word; 2]) -> MapIterator {
+        MapIterator { map, size, index, pairs, spare: [std::ptr::null(); 3] }
+    }
+}
+
+/// Destroys a resource.
+pub type Destructor = unsafe extern "C" fn(&mut Env, *mut c_void);
+
+/// `ErlNifSysInfo`
+#[repr(C)]
+pub struct SystemInfo {
+    pub(crate) driver: [c_int; 2],
+    pub(crate) erts_version: *const c_char,
+    pub(crate) otp_release: *const c_char,
+    pub(crate) threads: c_int,
+    pub(crate) smp: c_int,
+    pub(crate) async_threads: c_int,
+    pub(crate) schedulers: c_int,
+    pub(crate) nif: [c_int; 2],
+    pub(crate) dirty_schedulers: c_int,
+}
+
+/// Latin-1 or UTF-8 (`ErlNifCharEncoding`).
+pub const LATIN1: c_uint = 1;
+
+// The sizes that the header's types have on 64-bit machines.
+const _: () = {
+    assert!(size_of::<FunctionEntry>() == 32 && size_of::<LibraryEntry>() == 96 && size_of::<Binary>() == 40);
+    assert!(size_of::<MapIterator>() == 56 && size_of::<SystemInfo>() == 56);
+    assert!(std::mem::offset_of!(LibraryEntry, load) == 32 && std::mem::offset_of!(LibraryEntry, variant) == 64);
+};

@@ -1,0 +1,230 @@
+//! Environments: where the terms live that a library has, and what a call of it has come to.
+//!
+//! EN1. While a library runs in a process, no term of the process moves: nothing is collected before the call is over, and what does not
+//!      fit the heap goes to memory beside it.
+//! EN2. An exception is a state of the environment. What a function returns then is looked at no more: the word that stands for "no
+//!      term" on OTP is an integer here.
+
+use crate::abi::{Function, Word};
+use crate::load::Library;
+use crate::resource::Opened;
+use myriad_heap::{Draft, Fragment};
+use myriad_sched::DirtyKind;
+use myriad_term::binary::SharedBinary;
+use myriad_term::{Alloc, Atom, Mfa, Term, am};
+use myriad_vm::bif::{BADARG, Escape};
+use myriad_vm::{BifResult, Ctx};
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::ptr::NonNull;
+
+/// An environment (`ErlNifEnv`).
+pub struct Env {
+    /// The process that has called, if it is a process's.
+    ctx: Option<NonNull<Ctx<'static>>>,
+    /// Else the memory of its terms.
+    own: Draft<'static>,
+    /// The exception on its way (EN2).
+    raised: Option<Raised>,
+    /// The library that runs.
+    library: Option<&'static Library>,
+    /// Bytes that a library may look at until the environment goes or is cleared.
+    held: Vec<Held>,
+    /// What is to run instead of a result.
+    later: Option<Later>,
+    /// While the library begins: what it has opened.
+    opened: Option<Opening>,
+}
+
+/// Types of resources that a library opens as it begins.
+pub(crate) struct Opening {
+    /// Another version of the module has a library, whose types can be taken over.
+    pub(crate) is_upgrade: bool,
+    pub(crate) types: Vec<Opened>,
+}
+
+/// An exception on its way.
+#[derive(Clone, Copy)]
+enum Raised {
+    Badarg,
+    Reason(Term),
+}
+
+/// Bytes outside of heaps.
+#[allow(dead_code, reason = "they are kept, and looked at by the library alone")]
+pub(crate) enum Held {
+    Own(Vec<u8>),
+    Shared(SharedBinary),
+}
+
+/// A call that is to follow.
+pub(crate) struct Later {
+    pub(crate) name: Atom,
+    pub(crate) function: Function,
+    pub(crate) arguments: Vec<Term>,
+    pub(crate) dirty: Option<DirtyKind>,
+}
+
+/// Memory for terms of a library's own.
+fn empty() -> Draft<'static> {
+    // SAFETY: ABI1: terms are used no longer than their environment is there and not cleared.
+    unsafe { Draft::unbound(Fragment::default()) }
+}
+
+impl Alloc<'static> for Env {
+    fn alloc(&mut self, words: usize) -> NonNull<u64> {
+        match self.ctx() {
+            Some(ctx) => ctx.state.heap.alloc(words),
+            None => self.own.alloc(words),
+        }
+    }
+
+    unsafe fn link(&mut self, header: *mut u64, words: usize) {
+        // SAFETY: the caller's promise about the object.
+        unsafe {
+            match self.ctx() {
+                Some(ctx) => ctx.state.heap.link(header, words),
+                None => self.own.link(header, words),
+            }
+        }
+    }
+}
+
+impl Env {
+    /// One with memory of its own, and no process.
+    pub(crate) fn own(library: Option<&'static Library>) -> Env {
+        Env { ctx: None, own: empty(), raised: None, library, held: Vec::new(), later: None, opened: None }
+    }
+
+    /// The one of a call by a process.
+    pub(crate) fn of_call(ctx: &mut Ctx<'_>, library: &'static Library) -> Env {
+        Env { ctx: Some(NonNull::from(ctx).cast()), ..Env::own(Some(library)) }
+    }
+
+    /// The one of the call in which a library begins.
+    pub(crate) fn of_loading(ctx: &mut Ctx<'_>, library: &'static Library, is_upgrade: bool) -> Env {
+        Env { opened: Some(Opening { is_upgrade, types: Vec::new() }), ..Env::of_call(ctx, library) }
+    }
+
+    /// What the library has opened so far, if it begins.
+    pub(crate) fn opening(&mut self) -> Option<&mut Opening> {
+        self.opened.as_mut()
+    }
+
+    /// What the library has opened.
+    pub(crate) fn take_opened(&mut self) -> Vec<Opened> {
+        self.opened.take().map(|opening| opening.types).unwrap_or_default()
+    }
+
+    /// The process that has called, if any.
+    #[inline]
+    pub(crate) fn ctx(&mut self) -> Option<&mut Ctx<'static>> {
+        // SAFETY: made by `of_call`, whose caller's context outlives the environment and is used through it alone meanwhile.
+        self.ctx.map(|mut ctx| unsafe { ctx.as_mut() })
+    }
+
+    pub(crate) fn library(&self) -> Option<&'static Library> {
+        self.library
+    }
+
+    /// Raises `error:badarg`.
+    pub(crate) fn badarg(&mut self) -> Word {
+        self.raised.get_or_insert(Raised::Badarg);
+        Word::NONE
+    }
+
+    /// Raises `error:Reason`.
+    pub(crate) fn raise(&mut self, reason: Term) -> Word {
+        self.raised = Some(Raised::Reason(reason));
+        Word::NONE
+    }
+
+    /// The reason of the exception on its way.
+    pub(crate) fn raised(&self) -> Option<Term> {
+        self.raised.map(|raised| match raised {
+            Raised::Badarg => Term::atom(am::badarg),
+            Raised::Reason(reason) => reason,
+        })
+    }
+
+    /// A copy of a term of another environment.
+    pub(crate) fn copy(&mut self, term: Term) -> Term {
+        let everything = |_: *const u64| false;
+        let words = myriad_term::copy::size(term, everything);
+        // SAFETY: so many words are asked for; nothing is taken for a literal, so that all of it is in the copy.
+        unsafe { myriad_term::copy::copy(term, words, self, everything) }
+    }
+
+    /// Keeps bytes for as long as the environment has its terms.
+    pub(crate) fn hold(&mut self, held: Held) {
+        self.held.push(held);
+    }
+
+    /// Keeps bytes, and tells where they are.
+    pub(crate) fn hold_bytes(&mut self, bytes: Vec<u8>) -> *mut u8 {
+        let mut bytes = bytes;
+        let data = bytes.as_mut_ptr();
+        self.held.push(Held::Own(bytes));
+        data
+    }
+
+    /// Has a call follow.
+    pub(crate) fn follow(&mut self, later: Later) -> Word {
+        self.later = Some(later);
+        Word::NONE
+    }
+
+    /// All its terms go.
+    pub(crate) fn clear(&mut self) {
+        self.own = empty();
+        self.held.clear();
+        self.raised = None;
+    }
+
+    /// Its terms, which are no longer its own.
+    pub(crate) fn take_terms(&mut self) -> Fragment {
+        std::mem::replace(&mut self.own, empty()).into_fragment()
+    }
+
+    /// What the call has come to, whose function has returned `word`.
+    fn outcome(self, ctx: &mut Ctx<'_>, word: Word, library: &'static Library) -> BifResult {
+        match (self.raised, self.later) {
+            (Some(Raised::Badarg), _) => Err(BADARG),
+            (Some(Raised::Reason(reason)), _) => Err(Escape::Error(reason)),
+            (None, Some(later)) => go_on_later(ctx, later, library),
+            (None, None) if word == Word::NONE => Err(BADARG),
+            (None, None) => Ok(word.term()),
+        }
+    }
+}
+
+/// Calls a library's function for a process.
+pub(crate) fn call(ctx: &mut Ctx<'_>, function: Function, arguments: &[Term], library: &'static Library) -> BifResult {
+    let mut env = Env::of_call(ctx, library);
+    CALLS.set(CALLS.get() + 1);
+    // SAFETY: ABI1: a NIF of the library's table. A term is a word, so the arguments are a row of words.
+    let word = unsafe { function(&mut env, arguments.len() as c_int, arguments.as_ptr().cast()) };
+    CALLS.set(CALLS.get() - 1);
+    env.outcome(ctx, word, library)
+}
+
+thread_local! {
+    /// How many calls of libraries' functions are under way on this thread.
+    static CALLS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Does a library's function run on this thread, called by a process?
+pub(crate) fn is_calling() -> bool {
+    CALLS.get() > 0
+}
+
+/// A call that a NIF has scheduled: in a later slice, or on a dirty scheduler. Nothing is collected before it has run, so its terms stay.
+fn go_on_later(ctx: &mut Ctx<'_>, later: Later, library: &'static Library) -> BifResult {
+    let Later { name, function, arguments, dirty } = later;
+    let name = Mfa { module: library.module, function: name, arity: arguments.len() as u8 };
+    let escape = ctx.yield_as(Some(name), Box::new(move |ctx| call(ctx, function, &arguments, library)));
+    match dirty {
+        Some(kind) if !ctx.sched.dirty => Err(Escape::Dirty(kind)),
+        _ => escape,
+    }
+}

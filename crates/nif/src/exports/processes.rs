@@ -1,0 +1,151 @@
+//! Processes: who calls, messages, scheduling.
+
+use crate::abi::{Function, Identifier, Out, Row, Text, Word};
+use crate::define::exports;
+use crate::env::{Env, Later};
+use crate::load;
+use myriad_process::names::Named;
+use myriad_process::{Message, Payload};
+use myriad_sched::DirtyKind;
+use myriad_term::{Atom, Pid, Term};
+use myriad_vm::{Signal, Vm};
+use std::ffi::c_int;
+
+/// The process of an identifier.
+fn pid_of(identifier: &Identifier) -> Option<Pid> {
+    identifier.0.term().as_local_pid()
+}
+
+/// Runs with the processes of the VM held in place, on whatever thread this is.
+fn with_processes<R>(look: impl FnOnce(&'static Vm) -> R) -> Option<R> {
+    let vm = load::vm()?;
+    // Threads of the VM count for thread progress while a library runs on them.
+    let pinned = (!load::is_vm_thread()).then(|| vm.progress.pin());
+    let result = look(vm);
+    drop(pinned);
+    Some(result)
+}
+
+fn is_alive(vm: &'static Vm, pid: Pid) -> bool {
+    vm.processes.get(pid).is_some_and(|process| !process.is_exiting())
+}
+
+exports! {
+    /// The process that calls; nothing where none does.
+    fn enif_self(env: &mut Env, to: Out<Identifier>) -> *const Identifier {
+        match env.ctx().map(|ctx| ctx.pid()) {
+            Some(pid) => {
+                let place = to.place();
+                to.set(Identifier(Term::pid(pid).into()));
+                place
+            }
+            None => std::ptr::null(),
+        }
+    }
+
+    /// A pid of this node.
+    fn enif_get_local_pid(_env: Option<&mut Env>, term: Word, to: Out<Identifier>) -> c_int {
+        to.set_if(term.term().as_local_pid().map(|_| Identifier(term)))
+    }
+
+    /// A port of this node.
+    fn enif_get_local_port(_env: Option<&mut Env>, term: Word, to: Out<Identifier>) -> c_int {
+        to.set_if(term.term().as_local_port().map(|_| Identifier(term)))
+    }
+
+    /// No process.
+    fn enif_set_pid_undefined(to: Out<Identifier>) { to.set(Identifier(Term::UNDEFINED.into())); }
+
+    /// Is it no process?
+    fn enif_is_pid_undefined(pid: &Identifier) -> c_int { c_int::from(pid.0.term().is(Term::UNDEFINED)) }
+
+    /// The process that has a name.
+    fn enif_whereis_pid(_env: Option<&mut Env>, name: Word, to: Out<Identifier>) -> c_int {
+        let found = name.term().as_atom().and_then(|name| with_processes(|vm| vm.names.whereis(name))).flatten();
+        to.set_if(match found {
+            Some(Named::Process(pid)) => Some(Identifier(Term::pid(pid).into())),
+            _ => None,
+        })
+    }
+
+    /// The port that has a name.
+    fn enif_whereis_port(_env: Option<&mut Env>, name: Word, to: Out<Identifier>) -> c_int {
+        let found = name.term().as_atom().and_then(|name| with_processes(|vm| vm.names.whereis(name))).flatten();
+        to.set_if(match found {
+            Some(Named::Port(port)) => Some(Identifier(Term::port(port).into())),
+            _ => None,
+        })
+    }
+
+    /// Is there such a process?
+    fn enif_is_process_alive(_env: Option<&mut Env>, pid: &Identifier) -> c_int {
+        let alive = pid_of(pid).and_then(|pid| with_processes(|vm| is_alive(vm, pid)));
+        c_int::from(alive == Some(true))
+    }
+
+    /// Has the process that calls not ended meanwhile?
+    fn enif_is_current_process_alive(env: &mut Env) -> c_int {
+        c_int::from(env.ctx().is_some_and(|ctx| !ctx.process.is_exiting()))
+    }
+
+    /// Sends a message: one of an environment of its own, which is empty then, or a copy of one of the caller's. Is there such a process?
+    fn enif_send(_caller: Option<&mut Env>, to: &Identifier, env: Option<&mut Env>, message: Word) -> c_int {
+        let Some(to) = pid_of(to) else { return 0 };
+        let term = message.term();
+        let payload = match env {
+            Some(env) => {
+                let memory = env.take_terms();
+                env.clear();
+                // SAFETY: ABI1: the message is of this environment, all of whose memory this is.
+                if term.is_immediate() { Payload::immediate(term) } else { unsafe { Payload::of(term, memory) } }
+            }
+            None => Payload::copy(term),
+        };
+        let signal = Signal::Message(Message::new(payload, Term::NONE));
+        c_int::from(with_processes(|vm| vm.signal_pid(to, signal)) == Some(true))
+    }
+
+    /// So many hundredths of a slice are used; is the slice over?
+    fn enif_consume_timeslice(env: &mut Env, percent: c_int) -> c_int {
+        let Some(ctx) = env.ctx() else { return 0 };
+        ctx.bump(myriad_sched::SLICE_REDUCTIONS as usize * percent.clamp(1, 100) as usize / 100);
+        c_int::from(ctx.exhausted())
+    }
+
+    /// Has another function follow whose result is that of this call: in a later slice, or on a dirty scheduler.
+    fn enif_schedule_nif(env: &mut Env, name: Text, flags: c_int, function: Function, count: c_int, arguments: Row<Word>) -> Word {
+        let arguments = arguments.slice(usize::try_from(count).unwrap_or(0));
+        let name = super::terms::decode(name.bytes(), crate::abi::LATIN1).and_then(|name| Atom::new(&name).ok());
+        let dirty = match flags {
+            0 => None,
+            1 => Some(DirtyKind::Cpu),
+            2 => Some(DirtyKind::Io),
+            _ => return env.badarg(),
+        };
+        let (Some(name), 0..=255) = (name, arguments.len()) else { return env.badarg() };
+        let arguments = arguments.iter().map(|word| word.term()).collect();
+        env.follow(Later { name, function, arguments, dirty })
+    }
+
+    /// An environment of its own.
+    fn enif_alloc_env() -> *mut Env { Box::into_raw(Box::new(Env::own(None))) }
+
+    /// The environment goes, with its terms.
+    fn enif_free_env(env: *mut Env) {
+        if !env.is_null() {
+            // SAFETY: ABI1: one of `enif_alloc_env`, used no more.
+            drop(unsafe { Box::from_raw(env) });
+        }
+    }
+
+    /// Its terms go.
+    fn enif_clear_env(env: &mut Env) { env.clear(); }
+
+    /// A reference.
+    fn enif_make_ref(env: &mut Env) -> Word {
+        match env.ctx() {
+            Some(ctx) => ctx.make_ref().into(),
+            None => super::resources::reference(env),
+        }
+    }
+}

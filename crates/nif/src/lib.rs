@@ -1,0 +1,24 @@
+//! NIFs: functions of C libraries in place of Erlang functions, by the interface of `erl_nif.h`, API 2.16.
+//!
+//! Libraries are built against OTP's header and find the functions `enif_*` in the running program, which exports them
+//! (`crates/myriad/build.rs`). What the interface has and this does not is missing there ([`MISSING`]), so that a library that needs it is refused
+//! by the system's linker when it is loaded.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`abi`] | layouts and boundary types |
+//! | `define` | the macro that defines functions of the interface |
+//! | [`env`] | environments, and calls of libraries' functions |
+//! | [`load`] | `erlang:load_nif/2` |
+//! | [`resource`] | objects of a library that terms refer to |
+//! | `exports` | the functions of the interface |
+//! | `variadic.c` | those with a variable number of arguments |
+
+pub mod abi;
+mod define;
+pub mod env;
+mod exports;
+pub mod load;
+pub mod resource;
+
+pub use exports::{MISSING, names};

@@ -1,0 +1,287 @@
+//! `erlang:load_nif/2` for C libraries.
+//!
+//! LO1. A library whose own code has run (`load`, `upgrade`) stays mapped: functions and static data that it has given stay where they are.
+
+use crate::abi::{FunctionEntry, LibraryEntry, VERSION, Word};
+use crate::env::{self, Env};
+use crate::resource;
+use myriad_sync::atomic::{AtomicPtr, Ordering};
+use myriad_sync::{LockClass, OnceLock, SpinLock};
+use myriad_term::{Atom, Mfa, Term, am};
+use myriad_vm::bif::{BifDef, BifKind, Foreign};
+use myriad_vm::code::{BuiltIns, NifBinding};
+use myriad_vm::{BifResult, Ctx, Vm};
+use std::collections::HashMap;
+use std::ffi::{CStr, CString, c_int, c_void};
+use std::os::raw::c_uint;
+
+/// A library that a module has loaded.
+pub struct Library {
+    /// The module.
+    pub(crate) module: Atom,
+    /// The library's own data (`enif_priv_data`).
+    pub(crate) private: AtomicPtr<c_void>,
+    entry: &'static LibraryEntry,
+}
+
+static CLASS: LockClass = LockClass::new("nif_libraries", 908);
+/// The library that each module's current version has.
+static LIBRARIES: SpinLock<Vec<&'static Library>> = SpinLock::new(&CLASS, Vec::new());
+
+/// The VM that libraries run in.
+static VM: OnceLock<&'static Vm> = OnceLock::new();
+
+/// The VM, once it has loaded a library.
+pub(crate) fn vm() -> Option<&'static Vm> {
+    VM.get().copied()
+}
+
+/// Is this a thread of the VM's that counts for thread progress: a scheduler's, or one on which a library's function runs?
+pub(crate) fn is_vm_thread() -> bool {
+    myriad_sched::current().is_some() || env::is_calling()
+}
+
+/// Why a library is not loaded: the reason and the text of `{error, {Reason, Text}}`.
+pub struct Refusal {
+    /// `load_failed`, `bad_lib`, `reload`, `upgrade` or `load`.
+    pub reason: Atom,
+    /// In words.
+    pub text: Vec<u8>,
+}
+
+fn refuse<T>(reason: Atom, text: impl Into<Vec<u8>>) -> Result<T, Refusal> {
+    Err(Refusal { reason, text: text.into() })
+}
+
+/// One NIF of a library, as its definition leads to it.
+struct Bound {
+    function: crate::abi::Function,
+    library: &'static Library,
+}
+
+// SAFETY: a function's address, and what any thread may use.
+unsafe impl Sync for Bound {}
+// SAFETY: as above.
+unsafe impl Send for Bound {}
+
+impl Foreign for Bound {
+    fn call(&self, ctx: &mut Ctx<'_>, arguments: &[Term]) -> BifResult {
+        env::call(ctx, self.function, arguments, self.library)
+    }
+}
+
+/// The functions of a library, by name.
+struct Functions(HashMap<Mfa, &'static BifDef>);
+
+impl BuiltIns<Vm> for Functions {
+    fn bif(&self, _: Mfa) -> Option<&'static BifDef> {
+        None
+    }
+
+    fn nif(&self, mfa: Mfa) -> Option<&'static BifDef> {
+        self.0.get(&mfa).copied()
+    }
+
+    fn runs_intrinsics(&self, _: Atom, _: [u8; 16]) -> bool {
+        false
+    }
+}
+
+/// Loads the library in this file for the module that calls, with the argument of `load_nif/2`.
+///
+/// # Errors
+/// What `load_nif/2` answers.
+pub fn load(ctx: &mut Ctx<'_>, file: &[u8], info: Term) -> Result<(), Refusal> {
+    let Some(module) = ctx.current_function().map(|mfa| mfa.module) else {
+        return refuse(am::bad_lib, "Library module cannot be found");
+    };
+    let own = ctx.vm.code.functions_for_nifs(module);
+    let (own, is_upgrade) = match own {
+        Ok(found) => found,
+        Err(NifBinding::Again) => {
+            return refuse(am::reload, "NIF library already loaded (reload disallowed since OTP 20).");
+        }
+        Err(_) => return refuse(am::load_failed, "the module is not loaded"),
+    };
+    VM.get_or_init(|| ctx.vm);
+    let mapped = open(file)?;
+    let entry = mapped.entry;
+    check(entry, module)?;
+    let names = names(entry, module, &own)?;
+    mapped.keep();
+    let library = Box::leak(Box::new(Library { module, private: AtomicPtr::default(), entry }));
+    let functions = functions(library, names);
+    let old = LIBRARIES.lock().iter().copied().find(|old| old.module == module && is_upgrade);
+    if old.is_none() {
+        resource::forget_types(module);
+    }
+    begin(ctx, library, old, info)?;
+    let mut libraries = LIBRARIES.lock();
+    libraries.retain(|old| old.module != module);
+    libraries.push(library);
+    drop(libraries);
+    match ctx.vm.code.bind_nifs(module, &functions, ctx.vm.engine()) {
+        NifBinding::Bound => Ok(()),
+        NifBinding::Again => refuse(am::reload, "NIF library already loaded (reload disallowed since OTP 20)."),
+        NifBinding::NotLoaded => refuse(am::load_failed, "the module is not loaded"),
+    }
+}
+
+/// What the system's linker says of the last failure.
+fn linker_error() -> Vec<u8> {
+    // SAFETY: gives a text of this thread's, or null.
+    let text = unsafe { libc::dlerror() };
+    if text.is_null() {
+        return b"unknown error".to_vec();
+    }
+    // SAFETY: it ends with a zero byte, and stays until this thread's next call.
+    unsafe { CStr::from_ptr(text) }.to_bytes().to_vec()
+}
+
+/// A library that is mapped, until this goes or is kept.
+struct Mapped {
+    handle: *mut c_void,
+    entry: &'static LibraryEntry,
+}
+
+impl Mapped {
+    /// It stays for ever (LO1).
+    fn keep(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        // SAFETY: an open handle, of whose library nothing is in use: its own code has not run.
+        unsafe { libc::dlclose(self.handle) };
+    }
+}
+
+/// Maps a library, and asks it what it has.
+fn open(file: &[u8]) -> Result<Mapped, Refusal> {
+    let failed = |what: &str, why: Vec<u8>| refuse(am::load_failed, [what.as_bytes(), b": '", &why, b"'"].concat());
+    let Ok(path) = CString::new(file) else { return failed("Failed to load NIF library", b"a zero byte".to_vec()) };
+    // SAFETY: a library's own initialisers run, which `load_nif/2` is called for.
+    let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW) };
+    if handle.is_null() {
+        return failed("Failed to load NIF library", linker_error());
+    }
+    // SAFETY: an open handle and a name.
+    let init = unsafe { libc::dlsym(handle, c"nif_init".as_ptr()) };
+    if init.is_null() {
+        let why = linker_error();
+        // SAFETY: an open handle, of which nothing is in use.
+        unsafe { libc::dlclose(handle) };
+        return refuse(am::bad_lib, [b"Failed to find library init function: '", &why[..], b"'"].concat());
+    }
+    // SAFETY: ABI1: the function of this name gives the library's table, which stays as long as that is mapped.
+    let entry = unsafe {
+        let init: unsafe extern "C" fn() -> *const LibraryEntry = std::mem::transmute(init);
+        init().as_ref()
+    };
+    match entry {
+        Some(entry) => Ok(Mapped { handle, entry }),
+        None => refuse(am::bad_lib, "Library init-call unsuccessful"),
+    }
+}
+
+/// Is the table one that this VM knows, and this module's?
+fn check(entry: &LibraryEntry, module: Atom) -> Result<(), Refusal> {
+    let (major, minor) = (entry.major, entry.minor);
+    if major != VERSION.0 || !(1..=VERSION.1).contains(&minor) {
+        return refuse(
+            am::bad_lib,
+            format!("Library version ({major}.{minor}) not compatible (with {}.{})", VERSION.0, VERSION.1),
+        );
+    }
+    let variant = entry.variant.bytes();
+    if variant != b"beam.vanilla" {
+        let text = [b"Library (", variant, b") not compiled for this vm variant (beam.vanilla)."].concat();
+        return refuse(am::bad_lib, text);
+    }
+    if entry.module.bytes() != module.text().as_bytes() {
+        let text = [b"Library module name '", entry.module.bytes(), b"' does not match calling module '"].concat();
+        return refuse(am::bad_lib, [&text, module.text().as_bytes(), b"'"].concat());
+    }
+    Ok(())
+}
+
+/// The names of a library's functions, each of which the module has, and how they are to be called.
+fn names(
+    entry: &'static LibraryEntry,
+    module: Atom,
+    own: &[Mfa],
+) -> Result<Vec<(Mfa, BifKind, &'static FunctionEntry)>, Refusal> {
+    let entries = entry.functions.slice::<'static>(usize::try_from(entry.count).unwrap_or(0));
+    let name = |entry: &'static FunctionEntry| {
+        let name = std::str::from_utf8(entry.name.bytes()).ok().and_then(Atom::existing);
+        let mfa = name.map(|function| Mfa { module, function, arity: entry.arity as u8 });
+        let Some(mfa) = mfa.filter(|mfa| u32::from(mfa.arity) == entry.arity && own.contains(mfa)) else {
+            let text = [b"Function not found ", module.text().as_bytes(), b":", entry.name.bytes()].concat();
+            return refuse(am::bad_lib, [&text, format!("/{}", entry.arity).as_bytes()].concat());
+        };
+        Ok((mfa, kind(entry, mfa)?, entry))
+    };
+    entries.iter().map(name).collect()
+}
+
+fn kind(entry: &FunctionEntry, mfa: Mfa) -> Result<BifKind, Refusal> {
+    const CPU: c_uint = 1;
+    const IO: c_uint = 2;
+    match entry.flags {
+        0 => Ok(BifKind::Nif),
+        CPU => Ok(BifKind::NifDirtyCpu),
+        IO => Ok(BifKind::NifDirtyIo),
+        flags => {
+            let (module, name) = (mfa.module.text(), mfa.function.text());
+            refuse(am::bad_lib, format!("Illegal flags field value {flags} for NIF {module}:{name}/{}", mfa.arity))
+        }
+    }
+}
+
+/// The definitions of a library's functions, which stay as it does.
+fn functions(library: &'static Library, names: Vec<(Mfa, BifKind, &FunctionEntry)>) -> Functions {
+    let define = |(mfa, kind, entry): (Mfa, BifKind, &FunctionEntry)| {
+        let bound: &'static Bound = Box::leak(Box::new(Bound { function: entry.function, library }));
+        (mfa, &*Box::leak(Box::new(BifDef::foreign(mfa, kind, bound))))
+    };
+    Functions(names.into_iter().map(define).collect())
+}
+
+/// The library's own beginning: with `load`, or where the module's version before has a library, with `upgrade`.
+fn begin(
+    ctx: &mut Ctx<'_>,
+    library: &'static Library,
+    old: Option<&'static Library>,
+    info: Term,
+) -> Result<(), Refusal> {
+    let mut private = std::ptr::null_mut();
+    let info = Word::from(info);
+    let mut env = Env::of_loading(ctx, library, old.is_some());
+    let (reason, what, code): (Atom, &str, c_int) = match (old, library.entry.upgrade, library.entry.load) {
+        (Some(_), None, _) => return refuse(am::upgrade, "Upgrade not supported by this library."),
+        (Some(old), Some(upgrade), _) => {
+            // Relaxed: the code server lets one process at a time load a module.
+            let mut old_private = old.private.load(Ordering::Relaxed);
+            // SAFETY: ABI1: the library's own function.
+            let code = unsafe { upgrade(&mut env, &mut private, &mut old_private, info) };
+            // Relaxed: as above.
+            old.private.store(old_private, Ordering::Relaxed);
+            (am::upgrade, "Library upgrade-call unsuccessful", code)
+        }
+        (None, _, Some(load)) => {
+            // SAFETY: ABI1: the library's own function.
+            let code = unsafe { load(&mut env, &mut private, info) };
+            (am::load, "Library load-call unsuccessful", code)
+        }
+        (None, _, None) => (am::load, "", 0),
+    };
+    // Release: pairs with the Acquire of `enif_priv_data`, whose callers see what the library has put there.
+    library.private.store(private, Ordering::Release);
+    if code != 0 {
+        return refuse(reason, format!("{what} ({code})."));
+    }
+    env.take_opened().into_iter().for_each(resource::Opened::settle);
+    Ok(())
+}
