@@ -1,13 +1,10 @@
-//! `erlang:decode_packet/3`: where a packet ends is in `frame`, the lines of HTTP are in `http`.
+//! `erlang:decode_packet/3`: the parser is in [`myriad_term::packet`].
 
-mod frame;
-mod http;
 #[cfg(test)]
 mod tests;
 
 use crate::guards::sub_binary;
-use frame::{Format, Frame, Limits};
-use http::Line;
+use myriad_term::packet::{Format, Frame, Limits, Line, first, line_term, tls_record};
 use myriad_term::{Build, Term, am};
 use myriad_vm::bif::{Escape, badarg};
 use myriad_vm::{BifResult, Ctx};
@@ -66,7 +63,7 @@ fn decode_packet_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     // Bits after the last whole byte belong to no packet.
     let size = bits.len() / 8;
     let bytes = bits.part(0, size * 8).unwrap_or(bits).to_bytes();
-    let (part, next) = match frame::first(&bytes, format, &limits) {
+    let (part, next) = match first(&bytes, format, &limits) {
         Frame::Packet(part, next) => (part, next),
         Frame::More(total) => {
             ctx.bump(size / BYTES_PER_REDUCTION);
@@ -78,29 +75,13 @@ fn decode_packet_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     ctx.bump(next / BYTES_PER_REDUCTION);
     let Some(packet) = bytes.get(part.clone()) else { return badarg() };
     let packet = match (http, format) {
-        (Some((line, binaries)), _) => http::term(ctx, packet, line, binaries)?,
-        (_, Format::Tls) => tls_record(ctx, packet),
+        (Some((line, binaries)), _) => line_term(ctx, packet, line, binaries)?,
+        (_, Format::Tls) => {
+            let [kind, version, data] = tls_record(ctx, packet);
+            ctx.tuple(&[Term::atom(am::ssl_tls), Term::NIL, kind, version, data])
+        }
         _ => sub_binary(ctx, args[1], part.start * 8, part.len() * 8),
     };
     let rest = sub_binary(ctx, args[1], next * 8, bits.len() - next * 8);
     Ok(ctx.tuple(&[Term::OK, packet, rest]))
-}
-
-/// `{ssl_tls, [], ContentType, {Major, Minor}, Data}`; a greeting of version 2 is given the form of later ones.
-fn tls_record(ctx: &mut Ctx<'_>, record: &[u8]) -> Term {
-    const HANDSHAKE: u8 = 22;
-    let (kind, major, minor, data) = match *record {
-        _ if frame::is_tls_2_hello(record) => {
-            let after = record.get(3..).unwrap_or(&[]);
-            let len = (after.len() as u32).to_be_bytes();
-            let mut data = vec![1, len[1], len[2], len[3]];
-            data.extend_from_slice(after);
-            (HANDSHAKE, record.get(3).copied().unwrap_or(0), record.get(4).copied().unwrap_or(0), ctx.binary(&data))
-        }
-        [kind, major, minor, _, _, ref data @ ..] => (kind, major, minor, ctx.binary(data)),
-        _ => (0, 0, 0, ctx.binary(&[])),
-    };
-    let number = |n: u8| Term::small(i64::from(n));
-    let version = ctx.tuple(&[number(major), number(minor)]);
-    ctx.tuple(&[Term::atom(am::ssl_tls), Term::NIL, number(kind), version, data])
 }

@@ -56,6 +56,7 @@ pub mod memory;
 mod mix;
 pub mod node;
 pub mod number_text;
+pub mod packet;
 pub mod phash;
 pub mod print;
 mod secret_hash;

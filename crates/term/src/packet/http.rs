@@ -1,12 +1,11 @@
 //! The lines of HTTP: request, response, header.
 
-use myriad_term::{Atom, Build, Term, am};
-use myriad_vm::Ctx;
-use myriad_vm::bif::Escape;
+use crate::atom::AtomError;
+use crate::{Atom, Build, Term, TermRef, am};
 
 /// Which line is expected.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Line {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Line {
     /// A request or a response.
     First,
     /// A field of the header, or its end.
@@ -204,9 +203,17 @@ fn usual_form(name: &[u8]) -> Vec<u8> {
 }
 
 /// The term of a line with its end of line: `{http_error, Line}` if it is none.
-pub(super) fn term(ctx: &mut Ctx<'_>, packet: &[u8], line: Line, binaries: bool) -> Result<Term, Escape> {
+///
+/// # Errors
+/// The table of atoms is full.
+pub fn line_term<'h, B: Build<'h>>(
+    memory: &mut B,
+    packet: &[u8],
+    line: Line,
+    binaries: bool,
+) -> Result<TermRef<'h>, AtomError> {
     let text =
-        |ctx: &mut Ctx<'_>, bytes: &[u8]| if binaries { ctx.binary(bytes) } else { ctx.byte_list(bytes, Term::NIL) };
+        |memory: &mut B, bytes: &[u8]| if binaries { memory.binary(bytes) } else { memory.byte_list(bytes, Term::NIL) };
     let number = |n: i32| Term::small(i64::from(n));
     let tag = |atom| Term::atom(atom);
     let content = packet.strip_suffix(b"\n").map_or(packet, |l| l.strip_suffix(b"\r").unwrap_or(l));
@@ -219,45 +226,51 @@ pub(super) fn term(ctx: &mut Ctx<'_>, packet: &[u8], line: Line, binaries: bool)
         Some(Message::Request { method, uri, version: (major, minor) }) => {
             let method = match METHODS.iter().find(|m| m.as_bytes() == method) {
                 Some(known) => Atom::new(known)?.term(),
-                None => text(ctx, method),
+                None => text(memory, method),
             };
             let uri = match uri {
                 Uri::Star => am::times.term(),
                 Uri::Path(path) => {
-                    let path = text(ctx, path);
-                    ctx.tuple(&[tag(am::abs_path), path])
+                    let path = text(memory, path);
+                    memory.tuple(&[tag(am::abs_path), path])
                 }
                 Uri::Absolute { scheme, host, port, path } => {
-                    let (host, path) = (text(ctx, host), text(ctx, path));
-                    ctx.tuple(&[tag(am::absoluteURI), scheme.term(), host, port.map_or(Term::UNDEFINED, number), path])
+                    let (host, path) = (text(memory, host), text(memory, path));
+                    memory.tuple(&[
+                        tag(am::absoluteURI),
+                        scheme.term(),
+                        host,
+                        port.map_or(Term::UNDEFINED, number),
+                        path,
+                    ])
                 }
                 Uri::Scheme(scheme, rest) => {
-                    let (scheme, rest) = (text(ctx, scheme), text(ctx, rest));
-                    ctx.tuple(&[tag(am::scheme), scheme, rest])
+                    let (scheme, rest) = (text(memory, scheme), text(memory, rest));
+                    memory.tuple(&[tag(am::scheme), scheme, rest])
                 }
-                Uri::Other(other) => text(ctx, other),
+                Uri::Other(other) => text(memory, other),
             };
-            let version = ctx.tuple(&[number(major), number(minor)]);
-            ctx.tuple(&[tag(am::http_request), method, uri, version])
+            let version = memory.tuple(&[number(major), number(minor)]);
+            memory.tuple(&[tag(am::http_request), method, uri, version])
         }
         Some(Message::Response { version: (major, minor), status, phrase }) => {
-            let version = ctx.tuple(&[number(major), number(minor)]);
-            let phrase = text(ctx, phrase);
-            ctx.tuple(&[tag(am::http_response), version, number(status), phrase])
+            let version = memory.tuple(&[number(major), number(minor)]);
+            let phrase = text(memory, phrase);
+            memory.tuple(&[tag(am::http_response), version, number(status), phrase])
         }
         Some(Message::Field { name, value }) => {
             let usual = usual_form(name);
             let (place, field) = match FIELDS.iter().position(|f| f.as_bytes() == usual) {
                 Some(at) => (at + 1, Atom::new(FIELDS[at])?.term()),
-                None => (0, text(ctx, &usual)),
+                None => (0, text(memory, &usual)),
             };
-            let (name, value) = (text(ctx, name), text(ctx, value));
-            ctx.tuple(&[tag(am::http_header), Term::small(place as i64), field, name, value])
+            let (name, value) = (text(memory, name), text(memory, value));
+            memory.tuple(&[tag(am::http_header), Term::small(place as i64), field, name, value])
         }
         Some(Message::End) => tag(am::http_eoh),
         None => {
-            let line = text(ctx, packet);
-            ctx.tuple(&[tag(am::http_error), line])
+            let line = text(memory, packet);
+            memory.tuple(&[tag(am::http_error), line])
         }
     })
 }

@@ -1,12 +1,12 @@
 //! Where the first packet of a run of bytes ends.
 
-use super::http::Line;
+use super::Line;
 use memchr::memchr;
 use std::ops::Range;
 
 /// The ways in which packets show where they end.
-#[derive(Clone, Copy)]
-pub(super) enum Format {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
     /// All that is there.
     Raw,
     /// A length of this number of bytes, which are no part of the packet.
@@ -30,13 +30,14 @@ pub(super) enum Format {
 }
 
 /// What the options say.
-pub(super) struct Limits {
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
     /// Most bytes of a packet, 0 for any.
-    pub(super) packet: usize,
+    pub packet: usize,
     /// A longer line is cut, 0 for none.
-    pub(super) line: usize,
+    pub line: usize,
     /// What ends a line.
-    pub(super) delimiter: u8,
+    pub delimiter: u8,
 }
 
 impl Default for Limits {
@@ -46,7 +47,8 @@ impl Default for Limits {
 }
 
 /// What there is at the start.
-pub(super) enum Frame {
+#[derive(PartialEq, Eq, Debug)]
+pub enum Frame {
     /// A packet: the part of it that is handed on, and where the next begins.
     Packet(Range<usize>, usize),
     /// Not enough; how many bytes would do, if that is known.
@@ -74,12 +76,12 @@ fn sized(bytes: &[u8], header: usize, body: u64, limits: &Limits) -> Frame {
 }
 
 /// A greeting of version 2 of SSL.
-pub(super) fn is_tls_2_hello(record: &[u8]) -> bool {
+pub fn is_tls_2_hello(record: &[u8]) -> bool {
     matches!(record, [first, _, 1, ..] if first & 0x80 != 0)
 }
 
 /// The first packet.
-pub(super) fn first(bytes: &[u8], format: Format, limits: &Limits) -> Frame {
+pub fn first(bytes: &[u8], format: Format, limits: &Limits) -> Frame {
     let more = Frame::More(None);
     match (format, bytes) {
         (_, []) => more,
