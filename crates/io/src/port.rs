@@ -15,6 +15,7 @@ mod driver;
 mod drivers;
 pub mod dump;
 pub mod framing;
+mod inet;
 mod info;
 mod operations;
 mod options;
@@ -28,7 +29,6 @@ mod tell;
 mod trace;
 mod trace_file;
 mod tty;
-mod udp;
 
 use crate::bytes::Piece;
 use driver::{Driver, DriverType, Opened};
@@ -251,7 +251,7 @@ impl Port {
             binary: settings.binary,
             eof: settings.eof,
             parallelism: settings.parallelism,
-            busy_limits: settings.busy_limits,
+            busy_limits: settings.busy_limits.filter(|_| !driver.sets_busy),
             os_pid: opened.os_pid,
             driver,
             trace: myriad_process::Tracee::default(),
@@ -338,7 +338,7 @@ impl Port {
         let queued = state.driver.queued();
         if state.common.phase == Phase::Closing && queued == 0 {
             self.gone(system, &mut state);
-        } else if state.common.busy && self.busy_limits.is_none_or(|(_, low)| queued <= low) {
+        } else if state.common.busy && !self.driver.sets_busy && self.busy_limits.is_none_or(|(_, low)| queued <= low) {
             state.common.busy = false;
             self.wake_waiters(system, &mut state.common);
         }

@@ -8,7 +8,7 @@
 //!      before the start. After the stop there is none.
 
 use super::options::{Settings, Target};
-use super::poll::Watch;
+use super::poll::{self, Watch};
 use super::tell::Tell;
 use super::{Common, Port, State, System};
 use crate::bytes::Piece;
@@ -80,6 +80,8 @@ pub(super) struct DriverType {
     pub(super) open: fn(&Target, &Settings) -> Result<Opened, Atom>,
     /// To open one keeps the thread: it is done on a dirty I/O scheduler.
     pub(super) open_blocks: bool,
+    /// It says itself when its port is busy ([`Context::set_busy`]): what is queued does not.
+    pub(super) sets_busy: bool,
     /// Output can be forced on a busy port.
     pub(super) soft_busy: bool,
     /// Its port is the system's: processes cannot end it.
@@ -101,7 +103,7 @@ impl DriverType {
     /// Most have nothing special.
     pub(super) const fn new(name: &'static str, open: fn(&Target, &Settings) -> Result<Opened, Atom>) -> DriverType {
         let description = "Port controls linked-in driver";
-        DriverType { name, open, open_blocks: false, soft_busy: false, of_system: false, description }
+        DriverType { name, open, open_blocks: false, sets_busy: false, soft_busy: false, of_system: false, description }
     }
 
     /// One that OTP has and this VM lacks: opening it fails, rather than run a program of that name.
@@ -178,6 +180,30 @@ impl Context<'_> {
     /// Takes a timer back, unless it has gone off.
     pub(super) fn cancel_timer(&self, timer: TimerId) {
         self.system.vm.timers.cancel(timer);
+    }
+
+    /// Makes the port busy, or lets those go on who wait for it.
+    pub(super) fn set_busy(&mut self, busy: bool) {
+        self.common.busy = busy;
+        if !busy {
+            self.port.wake_waiters(self.system, self.common);
+        }
+    }
+
+    /// Has [`Driver::ready_output`] and [`Driver::ready_input`] called again, after what waits for the port by now.
+    pub(super) fn again(&self) {
+        poll::call_again(self.system, self.port);
+    }
+
+    /// Takes the link to the owner back: it is told otherwise of the end of the port.
+    pub(super) fn unlink_owner(&mut self) {
+        let (owner, port) = (self.owner(), self.port.id.term());
+        if self.common.links.remove(&owner) {
+            let unlink = move |ctx: &mut myriad_vm::Ctx<'_>| {
+                ctx.state.relations.drop_link(port);
+            };
+            self.system.signal(owner, myriad_vm::Signal::Call(Box::new(unlink)));
+        }
     }
 
     /// Ends the port for this reason (DR2).

@@ -1,8 +1,9 @@
 //! The drivers that are built in, and port 0, which stands for what starts programs in OTP.
 
 use super::driver::{Context, Driver, DriverType, Opened};
+use super::inet::{tcp, udp};
 use super::options::{Settings, Target};
-use super::{System, poll, ram_file, spawn, stream, trace_file, tty, udp};
+use super::{System, poll, ram_file, spawn, stream, trace_file, tty};
 use crate::bytes::Piece;
 use myriad_sync::OnceLock;
 use myriad_term::Pid;
@@ -14,7 +15,7 @@ static DRIVERS: [&DriverType; 7] = [
     &trace_file::DRIVER,
     &tty::DRIVER,
     &udp::DRIVER,
-    &DriverType::absent("tcp_inet"),
+    &tcp::DRIVER,
     &DriverType::absent("sctp_inet"),
     &DriverType::absent("trace_ip_drv"),
 ];

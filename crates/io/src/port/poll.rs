@@ -44,6 +44,8 @@ static CALLS_CLASS: LockClass = LockClass::new("poll_calls", 355);
 const CHILD: u64 = 1 << 62;
 /// Marks what is called when a descriptor is readable.
 const CALL: u64 = 1 << 61;
+/// Marks the keys of descriptors that are waited for in both directions.
+const BOTH: u64 = 1 << 60;
 /// The key of [`Poll::wake`].
 const WAKE: u64 = u64::MAX;
 /// How long there may be no waiter (W1).
@@ -66,6 +68,16 @@ const SCHEDULERS: usize = 1;
 pub(super) enum Side {
     Input,
     Output,
+    Both,
+}
+
+/// What a port's descriptor is ready for.
+#[derive(Clone, Copy, Debug)]
+struct Ready {
+    input: bool,
+    output: bool,
+    /// The end of the input is known to be there.
+    hung_up: bool,
 }
 
 /// A program that runs.
@@ -137,7 +149,11 @@ pub(super) fn told() {
 }
 
 fn key_of(port: PortId, side: Side) -> u64 {
-    port.number() << 1 | u64::from(side == Side::Output)
+    match side {
+        Side::Input => port.number() << 1,
+        Side::Output => port.number() << 1 | 1,
+        Side::Both => port.number() << 1 | BOTH,
+    }
 }
 
 impl Watch {
@@ -149,6 +165,11 @@ impl Watch {
     /// For reading from a non-blocking pipe: once armed it need not be armed again after it has been seen empty.
     pub(super) fn of_pipe(fd: OwnedFd) -> Watch {
         Watch { edge: true, ..Watch::new(fd, Side::Input) }
+    }
+
+    /// For a non-blocking socket, which need be armed once only. With `output`, both directions are told of.
+    pub(super) fn of_socket(fd: OwnedFd, output: bool) -> Watch {
+        Watch { edge: true, ..Watch::new(fd, if output { Side::Both } else { Side::Input }) }
     }
 
     /// The file descriptor.
@@ -164,7 +185,11 @@ impl Watch {
     /// Waits until it is ready, once, or from now on, and tells this port.
     pub(super) fn arm(&mut self, system: &System, port: PortId) -> io::Result<()> {
         let (poll, key) = (&system.poll, key_of(port, self.side));
-        let side = if self.side == Side::Input { EventFlags::IN | EventFlags::RDHUP } else { EventFlags::OUT };
+        let side = match self.side {
+            Side::Input => EventFlags::IN | EventFlags::RDHUP,
+            Side::Output => EventFlags::OUT,
+            Side::Both => EventFlags::IN | EventFlags::RDHUP | EventFlags::OUT,
+        };
         let flags = side | if self.edge { EventFlags::ET } else { EventFlags::ONESHOT };
         match self.state {
             Registered::Yes => return Ok(epoll::modify(&poll.epoll, &self.fd, EventData::new_u64(key), flags)?),
@@ -373,21 +398,36 @@ fn look_at_child(system: &'static System, key: u64) {
     }
 }
 
-/// `hung_up`: the event said already that no more will come after what is there.
-fn port_ready(system: &'static System, key: u64, hung_up: bool, buffer: &mut [u8]) {
-    let Some(port) = system.get(PortId::from_number(key >> 1)) else { return };
-    let side = if key & 1 == 0 { Side::Input } else { Side::Output };
+fn port_ready(system: &'static System, key: u64, flags: EventFlags, buffer: &mut [u8]) {
+    let Some(port) = system.get(PortId::from_number((key & !BOTH) >> 1)) else { return };
+    let over = EventFlags::HUP | EventFlags::ERR;
+    let ready = if key & BOTH == 0 {
+        Ready { input: key & 1 == 0, output: key & 1 == 1, hung_up: flags.intersects(over | EventFlags::RDHUP) }
+    } else {
+        Ready {
+            input: flags.intersects(over | EventFlags::IN | EventFlags::RDHUP),
+            output: flags.intersects(over | EventFlags::OUT),
+            hung_up: flags.intersects(over | EventFlags::RDHUP),
+        }
+    };
     if port.turn.begin() {
-        port.ready(system, side, hung_up, buffer);
+        port.ready(system, ready, buffer);
         port.end(system);
     } else {
-        let operation = move |system, port: &Port| with_buffer(|buffer| port.ready(system, side, hung_up, buffer));
+        let operation = move |system, port: &Port| with_buffer(|buffer| port.ready(system, ready, buffer));
         port.leave(system, Box::new(operation));
     }
 }
 
+/// Calls a port's driver as if its descriptor were ready, after what is left to be done for the port by now.
+pub(super) fn call_again(system: &'static System, port: &Port) {
+    let ready = Ready { input: true, output: true, hung_up: false };
+    let operation = move |system, port: &Port| with_buffer(|buffer| port.ready(system, ready, buffer));
+    port.leave(system, Box::new(operation));
+}
+
 /// Lends the thread's buffer.
-fn with_buffer<R>(work: impl FnOnce(&mut [u8]) -> R) -> R {
+pub(super) fn with_buffer<R>(work: impl FnOnce(&mut [u8]) -> R) -> R {
     HANDS.with(|hands| match hands.try_borrow_mut() {
         Ok(mut hands) => {
             hands.buffer.resize(READ, 0);
@@ -400,11 +440,13 @@ fn with_buffer<R>(work: impl FnOnce(&mut [u8]) -> R) -> R {
 
 impl Port {
     /// In the port's turn: a descriptor is ready.
-    fn ready(&self, system: &'static System, side: Side, hung_up: bool, buffer: &mut [u8]) {
+    fn ready(&self, system: &'static System, ready: Ready, buffer: &mut [u8]) {
         let _work = self.works(system);
-        match side {
-            Side::Input => self.with_driver(system, |driver, context| driver.ready_input(context, hung_up, buffer)),
-            Side::Output => self.writable(system),
+        if ready.output {
+            self.writable(system);
+        }
+        if ready.input {
+            self.with_driver(system, |driver, context| driver.ready_input(context, ready.hung_up, buffer));
         }
     }
 }
@@ -425,9 +467,7 @@ fn serve(system: &'static System) {
             } else if key & CALL != 0 {
                 system.poll.call((key & !CALL) as usize);
             } else {
-                let flags = event.flags;
-                let hung_up = flags.intersects(EventFlags::HUP | EventFlags::RDHUP | EventFlags::ERR);
-                port_ready(system, key, hung_up, buffer);
+                port_ready(system, key, event.flags, buffer);
             }
         }
     });
@@ -447,7 +487,7 @@ fn serve_lists(system: &'static System) {
         let Ok(mut hands) = hands.try_borrow_mut() else { return };
         hands.buffer.resize(READ, 0);
         for key in ready {
-            port_ready(system, key, false, &mut hands.buffer);
+            port_ready(system, key, EventFlags::empty(), &mut hands.buffer);
         }
     });
 }

@@ -153,16 +153,26 @@ impl Linking {
     }
 }
 
+/// Links the owner of a port that was made without its doing.
+pub(super) fn link_owner(system: &System, port: PortId, owner: Pid) {
+    let linking = Linking { vm: system.vm, port, taken: false };
+    system.signal(owner, Signal::Call(Box::new(move |ctx| linking.take(ctx))));
+}
+
 impl Drop for Linking {
     fn drop(&mut self) {
         if !self.taken
             && let Some(system) = System::of(self.vm)
             && let Some(port) = system.get(self.port)
         {
-            // No caller holds the port's lock here: this runs where the process ends, or where it was found ended.
-            port.perform(system, |system, port| {
-                let mut state = port.lock();
-                port.exit(system, &mut state, Term::atom(am::noproc), true);
+            // This runs where the process ends, or where it was found ended: there another port may be locked.
+            let id = port.id;
+            system.poll.later(move |system| {
+                let Some(port) = system.get(id) else { return };
+                port.perform(system, |system, port| {
+                    let mut state = port.lock();
+                    port.exit(system, &mut state, Term::atom(am::noproc), true);
+                });
             });
         }
     }
