@@ -2,6 +2,8 @@
 
 mod frame;
 mod http;
+#[cfg(test)]
+mod tests;
 
 use crate::{Build, Term, TermRef};
 pub use frame::{Format, Frame, Limits, first};
