@@ -181,30 +181,124 @@ pub fn io_vector(list: TermRef<'_>) -> Option<Vec<Piece>> {
 /// All bytes of an iolist or binary, in one run; nothing if the term is none. Iterative: iolists may be millions deep.
 pub fn iodata(term: TermRef<'_>) -> Option<Vec<u8>> {
     let mut out = Vec::new();
+    walk(term, |part| {
+        match part {
+            Part::Byte(byte) => out.push(byte),
+            Part::Binary(binary) => out.extend_from_slice(&binary.as_binary()?),
+        }
+        Some(())
+    })?;
+    Some(out)
+}
+
+/// What is sent at once: all in one piece, or several where large binaries are among it.
+pub enum Output {
+    /// One piece.
+    One(Piece),
+    /// Several, in order.
+    Several(Vec<Piece>),
+}
+
+/// Binaries in a list that are at least so large are kept apart: to copy a smaller one costs less.
+const APART: usize = 4096;
+
+impl Output {
+    /// The bytes of a binary or an iolist; nothing if the term is none. Large binaries are not copied.
+    pub fn of(term: TermRef<'_>) -> Option<Output> {
+        if term.is_bitstring() {
+            return Piece::of(term).map(Output::One);
+        }
+        if !term.is_list() {
+            return None;
+        }
+        let (mut pieces, mut run) = (Vec::new(), Vec::new());
+        walk(term, |part| {
+            match part {
+                Part::Byte(byte) => run.push(byte),
+                Part::Binary(binary) => match Piece::of(binary).filter(|_| is_large(binary)) {
+                    Some(piece) => {
+                        if !run.is_empty() {
+                            pieces.push(Piece::Own(std::mem::take(&mut run), 0));
+                        }
+                        pieces.push(piece);
+                    }
+                    None => run.extend_from_slice(&binary.as_binary()?),
+                },
+            }
+            Some(())
+        })?;
+        if pieces.is_empty() {
+            return Some(Output::One(Piece::Own(run, 0)));
+        }
+        if !run.is_empty() {
+            pieces.push(Piece::Own(run, 0));
+        }
+        Some(Output::Several(pieces))
+    }
+
+    /// Number of bytes.
+    #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
+    pub fn len(&self) -> usize {
+        match self {
+            Output::One(piece) => piece.bytes().len(),
+            Output::Several(pieces) => pieces.iter().map(|piece| piece.bytes().len()).sum(),
+        }
+    }
+
+    /// All in one piece.
+    pub fn into_one(self) -> Piece {
+        match self {
+            Output::One(piece) => piece,
+            Output::Several(pieces) => Piece::Own(pieces.iter().flat_map(|piece| piece.bytes()).copied().collect(), 0),
+        }
+    }
+
+    /// A copy of the bytes.
+    pub fn to_vec(&self) -> Vec<u8> {
+        match self {
+            Output::One(piece) => piece.bytes().to_vec(),
+            Output::Several(pieces) => pieces.iter().flat_map(|piece| piece.bytes()).copied().collect(),
+        }
+    }
+}
+
+fn is_large(binary: TermRef<'_>) -> bool {
+    binary.as_bits().is_some_and(|bits| bits.len() >= APART * 8)
+}
+
+/// A part of an iolist.
+enum Part<'h> {
+    Byte(u8),
+    /// What stands where a binary may; it may be none.
+    Binary(TermRef<'h>),
+}
+
+/// Goes through an iolist in order; nothing if it is none, or `each` gives nothing.
+fn walk<'h>(term: TermRef<'h>, mut each: impl FnMut(Part<'h>) -> Option<()>) -> Option<()> {
     let mut rest = vec![term];
     while let Some(mut at) = rest.pop() {
         loop {
             if let Some((head, tail)) = at.as_cons() {
                 if let Some(byte) = head.as_small() {
-                    out.push(u8::try_from(byte).ok()?);
+                    each(Part::Byte(u8::try_from(byte).ok()?))?;
                     at = tail;
                 } else if head.is_list() {
                     rest.push(tail);
                     at = head;
                 } else {
-                    out.extend_from_slice(&head.as_binary()?);
+                    each(Part::Binary(head))?;
                     at = tail;
                 }
             } else if at.is_nil() {
                 break;
             } else {
                 // A binary, alone or as the tail of a list. A byte may not be a tail.
-                out.extend_from_slice(&at.as_binary()?);
+                each(Part::Binary(at))?;
                 break;
             }
         }
     }
-    Some(out)
+    Some(())
 }
 
 #[cfg(test)]
@@ -246,6 +340,23 @@ mod tests {
         let mut deep = Term::NIL;
         (0..1_000_000).for_each(|_| deep = arena.cons(deep, Term::NIL));
         assert_eq!(iodata(deep).as_deref(), Some(&[][..]));
+    }
+
+    #[test]
+    fn large_binaries_in_a_list_stay_where_they_are() {
+        use myriad_term::{Arena, Build};
+        let mut arena = &Arena::new();
+        let large = arena.binary(&[7; APART]);
+        let small = arena.binary(b"abc");
+        let inner = arena.list(&[small, large, small]);
+        let list = arena.list_onto(&[Term::small(1), inner, large], small);
+        let Some(Output::Several(pieces)) = Output::of(list) else { panic!("several pieces") };
+        assert_eq!(pieces.iter().map(|p| p.bytes().len()).collect::<Vec<_>>(), [4, APART, 3, APART, 3]);
+        assert!(matches!(pieces[1], Piece::Shared(..)));
+        assert_eq!(Output::Several(pieces).to_vec(), iodata(list).unwrap());
+        assert!(matches!(Output::of(small), Some(Output::One(_))));
+        let bad = arena.list(&[large, Term::OK]);
+        assert!(Output::of(bad).is_none() && Output::of(Term::OK).is_none());
     }
 
     #[test]

@@ -30,7 +30,7 @@ mod trace;
 mod trace_file;
 mod tty;
 
-use crate::bytes::Piece;
+use crate::bytes::Output;
 use driver::{Driver, DriverType, Opened};
 use myriad_process::Payload;
 use myriad_sync::atomic::{AtomicUsize, Ordering};
@@ -314,16 +314,16 @@ impl Port {
     }
 
     /// Sends bytes out through the port: those of one `command` of `sender`.
-    fn output(&self, system: &'static System, state: &mut State, sender: Pid, data: Piece) {
-        let len = data.bytes().len();
+    fn output(&self, system: &'static System, state: &mut State, sender: Pid, data: Output) {
+        let len = data.len();
         self.trace_command(system, sender, |memory| {
-            let bytes = memory.binary(data.bytes());
+            let bytes = memory.binary(&data.to_vec());
             memory.tuple(&[am::command.term(), bytes])
         });
         state.common.output += len as u64;
         // Relaxed: a statistic.
         system.output_bytes.fetch_add(len, Ordering::Relaxed);
-        self.call_driver(system, state, |driver, context| driver.output(context, sender, data));
+        self.call_driver(system, state, |driver, context| driver.output_pieces(context, sender, data));
         let queued = state.driver.queued();
         state.common.busy |= self.busy_limits.is_some_and(|(high, _)| queued > high);
     }

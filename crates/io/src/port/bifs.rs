@@ -4,9 +4,8 @@
 
 use super::driver::{Context, Driver};
 use super::operations::{Answer, reply, seen};
-use super::signals::output_of;
 use super::{Port, State as PortState, System, Waiter, drivers, options, poll};
-use crate::bytes::{Piece, iodata};
+use crate::bytes::{Output, iodata};
 use myriad_process::{Listing, Named, Payload};
 use myriad_sched::microstate::{State, within};
 use myriad_term::etf::{self, DecodeOptions, EncodeOptions};
@@ -156,8 +155,8 @@ fn port_command_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         return reason(am::badopt);
     }
     let (Some(system), Ok(Some(port))) = (System::of(ctx.vm), find(ctx, args[0])) else { return bad() };
-    let data = output_of(args[1]);
-    ctx.bump(data.as_ref().map_or(0, |data| data.bytes().len() / 256) + 50);
+    let data = Output::of(args[1]);
+    ctx.bump(data.as_ref().map_or(0, |data| data.len() / 256) + 50);
     if !port.begin(system) {
         let reference = ctx.sched.next_ref();
         let left = Left { caller: ctx.pid(), reference, data, force, nosuspend };
@@ -191,7 +190,7 @@ fn must_wait(port: &Port, state: &PortState, force: bool, nosuspend: bool) -> bo
 struct Left {
     caller: Pid,
     reference: RefNumbers,
-    data: Option<Piece>,
+    data: Option<Output>,
     force: bool,
     nosuspend: bool,
 }
@@ -217,7 +216,7 @@ fn command(
     port: &Port,
     state: &mut PortState,
     caller: Pid,
-    data: Option<Piece>,
+    data: Option<Output>,
     force: bool,
     nosuspend: bool,
 ) -> Atom {

@@ -11,7 +11,7 @@ use super::options::{Settings, Target};
 use super::poll::{self, Watch};
 use super::tell::Tell;
 use super::{Common, Port, State, System};
-use crate::bytes::Piece;
+use crate::bytes::{Output, Piece};
 use myriad_process::TimerId;
 use myriad_sync::atomic::Ordering;
 use myriad_term::{Atom, Pid, am};
@@ -26,6 +26,11 @@ pub(super) trait Driver: Send {
 
     /// `sender` sends these bytes out: those of one `command`.
     fn output(&mut self, port: &mut Context<'_>, sender: Pid, data: Piece);
+
+    /// As `output`, for one that can send several pieces without putting them together.
+    fn output_pieces(&mut self, port: &mut Context<'_>, sender: Pid, data: Output) {
+        self.output(port, sender, data.into_one());
+    }
 
     /// `port_control/3`: the bytes of the answer; nothing if there is no such operation.
     fn control(&mut self, _: &mut Context<'_>, _caller: Pid, _operation: u32, _data: &[u8]) -> Option<Vec<u8>> {

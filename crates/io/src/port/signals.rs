@@ -2,7 +2,7 @@
 
 use super::tell::Tell;
 use super::{Common, Port, State, System, Waiter};
-use crate::bytes::{Piece, iodata};
+use crate::bytes::Output;
 use myriad_process::{Payload, Tracee};
 use myriad_sched::microstate::{State as Microstate, within};
 use myriad_term::{Build, Pid, Port as PortId, RefNumbers, Term, TermRef, am};
@@ -93,7 +93,7 @@ impl PortOps for Ports {
 
 /// A request in a message.
 enum Request {
-    Command(Piece),
+    Command(Output),
     Close,
     Connect(Pid),
 }
@@ -104,18 +104,9 @@ fn request(body: TermRef<'_>) -> Option<Request> {
     }
     let [name, value] = body.as_tuple_of::<2>()?;
     match name.as_atom()? {
-        am::command => output_of(value).map(Request::Command),
+        am::command => Output::of(value).map(Request::Command),
         am::connect => value.as_local_pid().map(Request::Connect),
         _ => None,
-    }
-}
-
-/// The bytes of an iolist, those of a large binary not copied.
-pub(super) fn output_of(term: TermRef<'_>) -> Option<Piece> {
-    if term.is_bitstring() {
-        Piece::of(term)
-    } else {
-        iodata(term).filter(|_| term.is_list()).map(|b| Piece::Own(b, 0))
     }
 }
 
@@ -217,7 +208,7 @@ impl Port {
         let mut bytes = 0;
         match request {
             Request::Command(data) => {
-                bytes = data.bytes().len();
+                bytes = data.len();
                 // A process that makes it busy runs on; one that finds it busy is suspended.
                 suspend_if_busy(system, self.id, &mut state.common, sender);
                 self.output(system, &mut state, sender, data);

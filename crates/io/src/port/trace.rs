@@ -1,7 +1,7 @@
 //! Trace messages about ports. They are sent under the port's lock, so they tell things in the order in which they happen.
 
 use super::{Port, System};
-use crate::bytes::Piece;
+use crate::bytes::{Output, Piece};
 use myriad_process::Payload;
 use myriad_sched::microstate::{State as Microstate, Within, within};
 use myriad_term::etf::{self, EncodeOptions};
@@ -21,7 +21,7 @@ impl System {
             let mut state = port.lock();
             if state.common.is_open() {
                 let owner = state.common.owner;
-                port.output(system, &mut state, owner, Piece::Own(bytes, 0));
+                port.output(system, &mut state, owner, Output::One(Piece::Own(bytes, 0)));
             }
         });
     }

@@ -20,11 +20,11 @@ use super::super::options::Target;
 use super::super::poll;
 use super::options::Active;
 use super::{Answer, Asked, FOREVER, INVALID, Purpose, Refusal, Socket, encode, messages, request, request_of, status};
-use crate::bytes::Piece;
+use crate::bytes::{Output, Piece};
 use crate::posix;
 use input::Input;
 use myriad_term::{Atom, Pid, am};
-use output::Output;
+use output::Sending;
 use rustix::io::Errno;
 use rustix::net::{Shutdown, SocketType};
 use std::collections::VecDeque;
@@ -45,7 +45,7 @@ fn opened(socket: Socket, state: State, name: &[u8]) -> Opened {
         connecting: None,
         acceptors: VecDeque::new(),
         input: Input::default(),
-        output: Output::default(),
+        output: Sending::default(),
         late: Late::default(),
         told_closed: false,
     };
@@ -77,7 +77,7 @@ struct Tcp {
     /// Who waits for the next connection, first one first.
     acceptors: VecDeque<Asked>,
     input: Input,
-    output: Output,
+    output: Sending,
     late: Late,
     /// The owner has been told that it is closed.
     told_closed: bool,
@@ -333,6 +333,10 @@ impl Tcp {
 
 impl Driver for Tcp {
     fn output(&mut self, port: &mut Context<'_>, sender: Pid, data: Piece) {
+        self.send(port, sender, Output::One(data));
+    }
+
+    fn output_pieces(&mut self, port: &mut Context<'_>, sender: Pid, data: Output) {
         self.send(port, sender, data);
     }
 

@@ -4,7 +4,7 @@
 use super::super::super::driver::Context;
 use super::super::{Answer, INVALID, Purpose, Refusal, messages};
 use super::{State, Tcp};
-use crate::bytes::{ByteQueue, Piece};
+use crate::bytes::{ByteQueue, Output, Piece};
 use crate::posix;
 use myriad_process::TimerId;
 use myriad_term::{Build, Pid, Term, am};
@@ -24,6 +24,16 @@ struct Waiter {
     timer: Option<TimerId>,
 }
 
+/// How much of what was to be sent is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Written {
+    All,
+    /// What the port writes in one go.
+    Part,
+    /// As much as the socket takes, or nothing yet.
+    Waits,
+}
+
 /// A file that is sent after the queue.
 struct File {
     fd: OwnedFd,
@@ -35,7 +45,7 @@ struct File {
 
 /// The sending side.
 #[derive(Default)]
-pub(super) struct Output {
+pub(super) struct Sending {
     pub(super) queue: ByteQueue,
     waiter: Option<Waiter>,
     /// Sends that were answered by a timer: their number, so that an old timer counts for none.
@@ -48,7 +58,7 @@ pub(super) struct Output {
     file: Option<File>,
 }
 
-impl Output {
+impl Sending {
     pub(super) fn is_busy(&self) -> bool {
         self.busy
     }
@@ -114,42 +124,70 @@ impl Tcp {
     }
 
     /// Sends, and answers by message: at once, or when the port is less busy.
-    pub(super) fn send(&mut self, port: &mut Context<'_>, sender: Pid, mut data: Piece) {
+    pub(super) fn send(&mut self, port: &mut Context<'_>, sender: Pid, data: Output) {
         if self.state != State::Connected {
             let reason = self.late.send.take().unwrap_or_else(|| posix::atom(Errno::NOTCONN));
             return messages::reply(port, sender, Err(reason));
         }
-        let len = data.bytes().len();
+        let len = data.len();
         let (length, from) = self.header(len);
-        let mut header = &length[from..];
+        let header = &length[from..];
         self.socket.statistics.sent.count(header.len() + len);
         let waits = !self.output.queue.is_empty() || self.output.file.is_some();
-        if !waits && !self.socket.options.delay_send {
-            let Ok(fd) = self.socket.fd() else { return };
-            match write_two(fd, header, data.bytes()) {
-                Ok(written) if written >= header.len() + len => return messages::reply(port, sender, Ok(())),
-                Ok(written) => {
-                    data.skip(written.saturating_sub(header.len()));
-                    header = header.get(written..).unwrap_or(&[]);
-                }
-                Err(Errno::AGAIN | Errno::INTR) => {}
-                Err(errno) => return self.output_failed(port, errno, Some(sender)),
-            }
+        let later = waits || self.socket.options.delay_send;
+        let written = match data {
+            Output::One(piece) => self.send_one(header, piece, later),
+            Output::Several(pieces) => self.send_several(header, pieces, later),
+        };
+        if let Err(errno) = written {
+            return self.output_failed(port, errno, Some(sender));
         }
-        if !header.is_empty() {
-            self.output.queue.push(Piece::Own(header.to_vec(), 0));
-        }
-        self.output.queue.push(data);
         if waits {
             if self.output.queue.len() >= self.socket.options.high {
                 return self.wait_until_sent(port, sender);
             }
-        } else if self.socket.options.delay_send {
+        } else if later || written == Ok(Written::Part) {
             port.again();
-        } else if let Err(errno) = self.socket.wait(port) {
+        } else if written == Ok(Written::Waits)
+            && let Err(errno) = self.socket.wait(port)
+        {
             return self.output_failed(port, errno, Some(sender));
         }
         messages::reply(port, sender, Ok(()));
+    }
+
+    /// Sends a header and a piece, or queues what does not go.
+    fn send_one(&mut self, mut header: &[u8], mut piece: Piece, later: bool) -> Result<Written, Errno> {
+        if !later {
+            match write_two(self.socket.fd()?, header, piece.bytes()) {
+                Ok(written) if written >= header.len() + piece.bytes().len() => return Ok(Written::All),
+                Ok(written) => {
+                    piece.skip(written.saturating_sub(header.len()));
+                    header = header.get(written..).unwrap_or(&[]);
+                }
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        self.output.queue.push(Piece::Own(header.to_vec(), 0));
+        self.output.queue.push(piece);
+        Ok(Written::Waits)
+    }
+
+    fn send_several(&mut self, header: &[u8], pieces: Vec<Piece>, later: bool) -> Result<Written, Errno> {
+        self.output.queue.push(Piece::Own(header.to_vec(), 0));
+        pieces.into_iter().for_each(|piece| self.output.queue.push(piece));
+        if later {
+            return Ok(Written::Waits);
+        }
+        let more = self.write_some()?;
+        Ok(if self.output.queue.is_empty() {
+            Written::All
+        } else if more {
+            Written::Part
+        } else {
+            Written::Waits
+        })
     }
 
     /// The port is busy with what this one has sent.
