@@ -77,6 +77,8 @@ mod request {
     pub(super) const ACCEPT: u64 = 26;
     pub(super) const LISTEN: u64 = 27;
     pub(super) const IGNOREFD: u64 = 28;
+    pub(super) const NAMES: u64 = 29;
+    pub(super) const PEERS: u64 = 30;
     pub(super) const TCP_RECEIVE: u64 = 42;
     pub(super) const UNRECEIVE: u64 = 43;
     pub(super) const SHUTDOWN: u64 = 44;
@@ -291,7 +293,7 @@ impl Socket {
         }
         self.family = Family::of_number(*family).ok_or(INVALID)?;
         if given {
-            let fd = given_descriptor(take_u32(&mut &*rest)? as i32, self.kind)?;
+            let fd = given_descriptor(take_u32(&mut &*rest)? as i32, self.family, self.kind)?;
             self.take(fd);
             return Ok(Vec::new());
         }
@@ -353,6 +355,9 @@ impl Socket {
             request::BIND => self.bind(data),
             request::NAME => self.name(),
             request::PEER => self.peer(status & status::CONNECTED != 0),
+            // All names, which for these kinds is the one.
+            request::NAMES => self.name(),
+            request::PEERS => self.peer(status & status::CONNECTED != 0),
             request::SETNAME => self.told(data).map(|name| self.told_name = name).map(|()| Vec::new()),
             request::SETPEER => self.told(data).map(|peer| self.told_peer = peer).map(|()| Vec::new()),
             request::GETOPTS => self.options.get(self.fd().ok(), self.family, data).map_err(Refusal::from),
@@ -377,13 +382,15 @@ impl Socket {
 }
 
 /// A descriptor that a program has from elsewhere, if it is a socket of the kind. It is the port's from now on.
-fn given_descriptor(number: i32, kind: SocketType) -> Result<OwnedFd, Errno> {
+fn given_descriptor(number: i32, family: Family, kind: SocketType) -> Result<OwnedFd, Errno> {
     if number < 0 {
         return Err(Errno::BADF);
     }
     // SAFETY: only looked at; a number without a descriptor gives an error.
     let given = unsafe { BorrowedFd::borrow_raw(number) };
-    if rustix::net::sockopt::socket_type(given)? != kind {
+    if rustix::net::sockopt::socket_type(given)? != kind
+        || rustix::net::sockopt::socket_domain(given)? != family.system()
+    {
         return Err(Errno::INVAL);
     }
     let flags = rustix::fs::fcntl_getfl(given)?;
@@ -410,6 +417,6 @@ mod tests {
         assert_eq!(ask(request::ACCEPT, &[]), None);
         assert_eq!(socket.open(&[1, 2], false), Err(INVALID), "datagrams are for the other driver");
         assert_eq!(socket.open(&[], false), Err(INVALID));
-        assert_eq!(given_descriptor(-1, SocketType::STREAM).err(), Some(Errno::BADF));
+        assert_eq!(given_descriptor(-1, Family::Inet, SocketType::STREAM).err(), Some(Errno::BADF));
     }
 }

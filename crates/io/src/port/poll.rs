@@ -199,6 +199,12 @@ impl Watch {
                     self.state = Registered::Yes;
                     return Ok(());
                 }
+                // Another port has the same descriptor (`fd` of `gen_udp`): the latest is told, as in OTP.
+                Err(Errno::EXIST) => {
+                    epoll::modify(&poll.epoll, &self.fd, EventData::new_u64(key), flags)?;
+                    self.state = Registered::Yes;
+                    return Ok(());
+                }
                 Err(Errno::PERM) => self.state = Registered::Always,
                 Err(errno) => return Err(errno.into()),
             },

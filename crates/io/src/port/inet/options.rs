@@ -60,8 +60,8 @@ pub(super) struct Options {
     line_delimiter: u8,
     /// The file of the network name space to open the socket in.
     namespace: Option<Vec<u8>>,
-    /// Ancillary data that comes with datagrams is handed on.
-    pub(super) ancillary: bool,
+    /// The options that ask for ancillary data with datagrams and are set, a bit each.
+    ancillary: u8,
     of_stream: bool,
 }
 
@@ -244,7 +244,7 @@ impl Options {
             show_reset: false,
             line_delimiter: b'\n',
             namespace: None,
-            ancillary: false,
+            ancillary: 0,
             of_stream: kind == SocketType::STREAM,
         }
     }
@@ -310,7 +310,7 @@ impl Options {
                 }
                 code::NETNS => {
                     let name = take(&mut data, value as usize)?;
-                    self.namespace = Some(name.to_vec()).filter(|name| !name.is_empty());
+                    self.namespace = Some(name.to_vec());
                 }
                 code::DEBUG => {}
                 code::NODELAY | code::NOPUSH if kind != SocketType::STREAM => {}
@@ -326,7 +326,10 @@ impl Options {
                     if strict && set.is_err() {
                         return Err(Errno::INVAL);
                     }
-                    self.ancillary |= matches!(other, code::RECVTOS | code::RECVTCLASS | code::RECVTTL) && value != 0;
+                    if matches!(other, code::RECVTOS | code::RECVTCLASS | code::RECVTTL) {
+                        let bit = 1 << (other - code::RECVTOS);
+                        self.ancillary = if value != 0 { self.ancillary | bit } else { self.ancillary & !bit };
+                    }
                     if other == code::RCVBUF && !self.is_buffer_set {
                         // A larger system buffer means that larger datagrams or lines are wanted.
                         let most = if kind == SocketType::STREAM { LARGEST_BUFFER } else { LARGEST_DATAGRAM };
@@ -373,6 +376,11 @@ impl Options {
         false
     }
 
+    /// Is ancillary data that comes with datagrams handed on?
+    pub(super) fn tells_ancillary(&self) -> bool {
+        self.ancillary != 0
+    }
+
     /// Datagrams that are taken in one go.
     pub(super) fn reads(&self) -> u32 {
         self.read_packets
@@ -412,11 +420,17 @@ impl Options {
         Limits { packet: self.packet_size as usize, line: self.buffer, delimiter: self.line_delimiter }
     }
 
+    /// Does closing throw away what is not sent?
+    pub(super) fn closes_at_once(fd: BorrowedFd<'_>) -> bool {
+        let linger = get_bytes(fd, (libc::SOL_SOCKET, libc::SO_LINGER), 8).unwrap_or_default();
+        linger.len() == 8 && linger[..4] != [0; 4] && linger[4..] == [0; 4]
+    }
+
     /// Calls in the name space that was asked for; the thread is back in its own afterwards.
     pub(super) fn in_namespace<T>(&self, call: impl FnOnce() -> Result<T, Errno>) -> Result<T, Errno> {
         use rustix::fs::{Mode, OFlags};
         use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
-        let Some(name) = &self.namespace else { return call() };
+        let Some(name) = self.namespace.as_ref().filter(|name| !name.is_empty()) else { return call() };
         let open = |name: &[u8]| rustix::fs::open(name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
         let (own, other) = (open(b"/proc/thread-self/ns/net")?, open(name)?);
         move_into_link_name_space(other.as_fd(), Some(LinkNameSpaceType::Network))?;

@@ -18,7 +18,7 @@ mod output;
 use super::super::driver::{Context, Driver, DriverType, Opened};
 use super::super::options::Target;
 use super::super::poll;
-use super::options::Active;
+use super::options::{Active, Options};
 use super::{Answer, Asked, FOREVER, INVALID, Purpose, Refusal, Socket, encode, messages, request, request_of, status};
 use crate::bytes::{Output, Piece};
 use crate::posix;
@@ -117,6 +117,11 @@ impl Tcp {
             request::UNRECEIVE => self.unreceive(port, data)?,
             request::SHUTDOWN => self.shutdown(data)?,
             request::SENDFILE => self.send_file(port, caller, data)?,
+            request::GETSTATUS => {
+                let processes = &port.system.vm.processes;
+                self.acceptors.retain(|asked| processes.get(asked.caller).is_some());
+                return Ok(self.status().to_be_bytes().to_vec());
+            }
             _ => {
                 let (status, queued) = (self.status(), self.output.queue.len());
                 return self.socket.answer(request, data, status, queued).unwrap_or(Err(Refusal::BadPort));
@@ -383,8 +388,12 @@ impl Driver for Tcp {
     }
 
     fn flush(&mut self, port: &mut Context<'_>) {
-        if !port.is_open() {
-            self.input.clear();
+        if port.is_open() {
+            return;
+        }
+        self.input.clear();
+        if self.socket.fd().is_ok_and(Options::closes_at_once) {
+            self.output.clear(port);
         }
     }
 

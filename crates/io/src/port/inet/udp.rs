@@ -69,6 +69,10 @@ impl Udp {
     fn connect(&mut self, port: &Context<'_>, caller: Pid, data: &[u8]) -> Answer {
         let (_, address) = data.split_first_chunk::<4>().ok_or(INVALID)?;
         let (to, _) = self.socket.address(address)?;
+        if std::mem::take(&mut self.connected) {
+            // The address that the system has chosen for the old peer need not do for the new one.
+            rustix::net::connect_unspec(self.socket.fd()?)?;
+        }
         to.with(|to| rustix::net::connect(self.socket.fd()?, to))?;
         self.connected = true;
         let number = self.socket.next_number();
@@ -140,7 +144,7 @@ impl Udp {
                 return port.again();
             }
             left -= 1;
-            match receive_message(fd, &mut buffer[..room], self.socket.options.ancillary) {
+            match receive_message(fd, &mut buffer[..room], self.socket.options.tells_ancillary()) {
                 Ok(Datagram { count, from, beside }) => {
                     self.socket.statistics.received.count(count);
                     self.deliver(port, &from, &beside, &buffer[..count]);
@@ -163,7 +167,7 @@ impl Udp {
             receive.answer_with(port, words, |f| {
                 let data = data_term(f, options, bytes);
                 let data = f.byte_list(&from.encode(), data);
-                let data = if options.ancillary {
+                let data = if options.tells_ancillary() {
                     let beside = ancillary_term(f, beside);
                     f.tuple(&[data, beside])
                 } else {
@@ -176,7 +180,7 @@ impl Udp {
         messages::send(port, port.owner(), words, |f| {
             let (ip, number) = from.terms(f);
             let data = data_term(f, options, bytes);
-            if options.ancillary {
+            if options.tells_ancillary() {
                 let beside = ancillary_term(f, beside);
                 return f.tuple(&[am::udp.term(), id, ip, number, beside, data]);
             }
@@ -321,7 +325,7 @@ impl Driver for Udp {
 
     fn stop(&mut self, port: &mut Context<'_>) {
         if let Some(receive) = self.receive.take() {
-            receive.cancel(port);
+            receive.answer(port, Err(am::closed));
         }
         self.socket.close(port);
     }
