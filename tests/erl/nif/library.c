@@ -1,4 +1,4 @@
-/* A library for libraries.erl: what the functions of the interface answer, as terms. */
+/* A library for c_library.erl: what the functions of the interface answer, as terms. */
 
 #include <erl_nif.h>
 #include <stdio.h>

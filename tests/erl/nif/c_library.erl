@@ -1,5 +1,5 @@
 %% C libraries: how they are loaded and refused, and what the functions of their interface give.
--module(libraries).
+-module(c_library).
 -export([main/0, load/1]).
 -compile([nowarn_unused_function]).
 -export([kinds/1, numbers/1, no_float/0, atoms/1, long_atom/0, strings/2, turned/1, bytes/1, part/3, maps/1, compared/2, printed/1, badarg/1,
@@ -34,11 +34,11 @@ private() -> ?NOT_LOADED.
 load(Info) -> erlang:load_nif(filename:absname("library"), Info).
 
 main() ->
-    ok = file:set_cwd(t:tmp("libraries")),
+    ok = file:set_cwd(t:tmp("c_library")),
     t:c(absent, fun() -> {error, {Why, Text}} = erlang:load_nif("/no/such/library", 0), {Why, Text} end),
     compile("other_module"),
     t:c(others, fun() -> load(0) end),
-    compile("libraries"),
+    compile("c_library"),
     t:c(refuses, fun() -> load(17) end),
     t:c(not_yet, fun() -> kinds(1) end),
     t:c(loads, fun() -> load([]) end),
