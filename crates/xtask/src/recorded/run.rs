@@ -24,12 +24,23 @@ pub struct World {
     pub flags: String,
 }
 
+/// A name that two sources have.
+fn shared_name(sources: &[PathBuf]) -> Option<&str> {
+    let mut names: Vec<&str> = sources.iter().map(|source| files::stem(source)).collect();
+    names.sort_unstable();
+    names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
+}
+
 impl World {
     /// Compiles what is not compiled yet, by the stock compiler on the stock VM: a wrong compiler run must not hide a wrong run.
     pub fn compile(&self, otp: &Otp) -> Result<(), Stop> {
         let ebin = self.ebin();
         files::make_folder(&ebin)?;
-        let stale = self.stale();
+        let sources = self.sources();
+        if let Some(name) = shared_name(&sources) {
+            return Err(Stop::Failed(format!("two programs are named {name}: compiled, they are one file")));
+        }
+        let stale = self.stale(sources);
         if stale.is_empty() {
             return Ok(());
         }
@@ -44,11 +55,15 @@ impl World {
         Err(Stop::Failed(format!("tests do not compile\n{}", said.join("\n"))))
     }
 
-    /// The sources that are newer than what was made of them, relative to `tests`.
-    fn stale(&self) -> Vec<String> {
+    fn sources(&self) -> Vec<PathBuf> {
         let areas = files::ending(&self.tests.join("erl"), "");
-        let sources = areas.iter().flat_map(|area| files::ending(area, ".erl"));
+        areas.iter().flat_map(|area| files::ending(area, ".erl")).collect()
+    }
+
+    /// Those of the sources that are newer than what was made of them, relative to `tests`.
+    fn stale(&self, sources: Vec<PathBuf>) -> Vec<String> {
         let stale = sources
+            .into_iter()
             .filter(|source| !files::is_newer(&self.ebin().join(format!("{}.beam", files::stem(source))), source));
         stale.filter_map(|source| Some(source.strip_prefix(&self.tests).ok()?.to_str()?.to_owned())).collect()
     }
