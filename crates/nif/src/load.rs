@@ -167,14 +167,15 @@ fn open(file: &[u8]) -> Result<Mapped, Refusal> {
     if handle.is_null() {
         return failed("Failed to load NIF library", linker_error());
     }
+    let names = [c"nif_init", c"_nif_init"].into_iter();
     // SAFETY: an open handle and a name.
-    let init = unsafe { libc::dlsym(handle, c"nif_init".as_ptr()) };
-    if init.is_null() {
+    let mut found = names.map(|name| unsafe { libc::dlsym(handle, name.as_ptr()) });
+    let Some(init) = found.find(|init| !init.is_null()) else {
         let why = linker_error();
         // SAFETY: an open handle, of which nothing is in use.
         unsafe { libc::dlclose(handle) };
         return refuse(am::bad_lib, [b"Failed to find library init function: '", &why[..], b"'"].concat());
-    }
+    };
     // SAFETY: ABI1: the function of this name gives the library's table, which stays as long as that is mapped.
     let entry = unsafe {
         let init: unsafe extern "C" fn() -> *const LibraryEntry = std::mem::transmute(init);

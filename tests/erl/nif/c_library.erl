@@ -36,6 +36,11 @@ load(Info) -> erlang:load_nif(filename:absname("library"), Info).
 main() ->
     ok = file:set_cwd(t:tmp("c_library")),
     t:c(absent, fun() -> {error, {Why, Text}} = erlang:load_nif("/no/such/library", 0), {Why, Text} end),
+    ok = file:write_file("damaged.so", [<<127, "ELF">>, binary:copy(<<0>>, 100)]),
+    t:c(damaged, fun() -> erlang:load_nif("./damaged", 0) end),
+    "" = os:cmd("echo 'int none;' >none.c && cc -shared -fPIC -o none.so none.c && echo 'int none(void); int f(void) { return none(); }' >lacks.c && cc -shared -fPIC -o lacks.so lacks.c"),
+    t:c(no_library_of_nifs, fun() -> erlang:load_nif("./none", 0) end),
+    t:c(lacks_a_name, fun() -> erlang:load_nif("./lacks", 0) end),
     compile("other_module"),
     t:c(others, fun() -> load(0) end),
     compile("c_library"),
