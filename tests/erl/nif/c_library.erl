@@ -71,7 +71,7 @@ main() ->
     t:c(no_resource, fun() -> [boxed(X) || X <- [1, make_ref(), a]] end),
     t:c(tell, fun() -> {tell(self(), {"a term", Large}), receive {own, X} -> X end, receive {callers, Y} -> Y end} end),
     t:c(tell_name, fun() -> register(named, self()), {tell(named, 1), flushed(), tell(nobody_has_it, 1)} end),
-    t:c(tell_ended, fun() -> {P, M} = spawn_monitor(fun() -> ok end), receive {'DOWN', M, _, _, _} -> ok end, tell(P, x) end),
+    t:c(tell_ended, fun() -> {P, M} = spawn_monitor(fun() -> ok end), receive {'DOWN', M, _, _, _} -> ok end, {tell(P, {"not sent", lists:seq(1, 5)}), flushed()} end),
     t:c(thread, fun() -> {thread(), receive X -> X end} end),
     t:c(count, fun() -> count(20, 0, []) end),
     t:c(count_collected, fun() -> [begin {N, L} = count(5, 0, lists:seq(1, 1000)), {N, length(L)} end || _ <- lists:seq(1, 3)] end),
@@ -89,7 +89,8 @@ compile(Module) ->
 resources() ->
     Box = box(5),
     Copy = binary_to_term(term_to_binary(Box)),
-    {boxed(Box), boxed(Copy), is_reference(Box), Box =:= Copy, in_others()}.
+    Others = in_others(),
+    {boxed(Box), boxed(Copy), is_reference(Box), Box =:= Copy, Others}.
 
 %% How many objects go with the process that had them.
 in_others() ->

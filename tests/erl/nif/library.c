@@ -196,8 +196,12 @@ NIF(tell)
     if (!enif_get_local_pid(env, argv[0], &to) && !enif_whereis_pid(env, argv[0], &to))
         return atom(env, "nobody");
     ErlNifEnv *own = enif_alloc_env();
-    ERL_NIF_TERM copy = enif_make_copy(own, argv[1]);
-    int sent = enif_send(env, &to, own, enif_make_tuple2(own, atom(own, "own"), copy));
+    ERL_NIF_TERM copy = enif_make_copy(own, argv[1]), message = enif_make_tuple2(own, atom(own, "own"), copy);
+    int sent = enif_send(env, &to, own, message);
+    /* What is not sent is still there. */
+    ErlNifPid self;
+    if (!sent && enif_self(env, &self))
+        enif_send(env, &self, own, message);
     enif_clear_env(own);
     enif_free_env(own);
     int again = enif_send(env, &to, NULL, enif_make_tuple2(env, atom(env, "callers"), argv[1]));

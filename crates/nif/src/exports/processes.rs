@@ -30,6 +30,18 @@ fn is_alive(vm: &'static Vm, pid: Pid) -> bool {
     vm.processes.get(pid).is_some_and(|process| !process.is_exiting())
 }
 
+/// A message: all that an environment of a library's own has, which is empty then, or a copy of a term of a process.
+fn payload(env: Option<&mut Env>, term: Term) -> Payload {
+    let Some(env) = env else { return Payload::copy(term) };
+    let memory = env.take_terms();
+    env.clear();
+    if term.is_immediate() {
+        return Payload::immediate(term);
+    }
+    // SAFETY: ABI1: the message is of this environment, all of whose memory this is.
+    unsafe { Payload::of(term, memory) }
+}
+
 exports! {
     /// The process that calls; nothing where none does.
     fn enif_self(env: &mut Env, to: Out<Identifier>) -> *const Identifier {
@@ -91,18 +103,12 @@ exports! {
     /// Sends a message: one of an environment of its own, which is empty then, or a copy of one of the caller's. Is there such a process?
     fn enif_send(_caller: Option<&mut Env>, to: &Identifier, env: Option<&mut Env>, message: Word) -> c_int {
         let Some(to) = pid_of(to) else { return 0 };
-        let term = message.term();
-        let payload = match env {
-            Some(env) => {
-                let memory = env.take_terms();
-                env.clear();
-                // SAFETY: ABI1: the message is of this environment, all of whose memory this is.
-                if term.is_immediate() { Payload::immediate(term) } else { unsafe { Payload::of(term, memory) } }
-            }
-            None => Payload::copy(term),
-        };
-        let signal = Signal::Message(Message::new(payload, Term::NONE));
-        c_int::from(with_processes(|vm| vm.signal_pid(to, signal)) == Some(true))
+        let sent = with_processes(|vm| is_alive(vm, to) && {
+            vm.signal_pid(to, Signal::Message(Message::new(payload(env, message.term()), Term::NONE)));
+            // One that ends between the two is as one that ends right afterwards.
+            true
+        });
+        c_int::from(sent == Some(true))
     }
 
     /// So many hundredths of a slice are used; is the slice over?
