@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | [`abi`] | layouts and boundary types |
 //! | `define` | the macro that defines functions of the interface |
-//! | [`env`] | environments, and calls of libraries' functions |
+//! | [`mod@env`] | environments, and calls of libraries' functions |
 //! | [`load`] | `erlang:load_nif/2` |
 //! | [`resource`] | objects of a library that terms refer to |
 //! | `exports` | the functions of the interface |
