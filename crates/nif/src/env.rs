@@ -218,13 +218,17 @@ pub(crate) fn is_calling() -> bool {
     CALLS.get() > 0
 }
 
-/// A call that a NIF has scheduled: in a later slice, or on a dirty scheduler. Nothing is collected before it has run, so its terms stay.
+/// A call that a NIF has scheduled: in a later slice, or on a dirty scheduler, to which the way from another leads by a slice of the process.
+/// Nothing is collected before it has run, so its terms stay.
 fn go_on_later(ctx: &mut Ctx<'_>, later: Later, library: &'static Library) -> BifResult {
-    let Later { name, function, arguments, dirty } = later;
-    let name = Mfa { module: library.module, function: name, arity: arguments.len() as u8 };
-    let escape = ctx.yield_as(Some(name), Box::new(move |ctx| call(ctx, function, &arguments, library)));
-    match dirty {
-        Some(kind) if !ctx.sched.dirty => Err(Escape::Dirty(kind)),
-        _ => escape,
-    }
+    let name = Mfa { module: library.module, function: later.name, arity: later.arguments.len() as u8 };
+    let dirty = later.dirty.filter(|_| !ctx.sched.dirty);
+    let mut later = Some(later);
+    let rest = move |ctx: &mut Ctx<'_>| match later.take() {
+        Some(later) if later.dirty.is_some() && !ctx.sched.dirty => go_on_later(ctx, later, library),
+        Some(later) => call(ctx, later.function, &later.arguments, library),
+        None => Err(BADARG),
+    };
+    let escape = ctx.yield_as(Some(name), Box::new(rest));
+    dirty.map_or(escape, |kind| Err(Escape::Dirty(kind)))
 }

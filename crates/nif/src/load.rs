@@ -116,12 +116,13 @@ pub fn load(ctx: &mut Ctx<'_>, file: &[u8], info: Term) -> Result<(), Refusal> {
         resource::forget_types(module);
     }
     begin(ctx, library, old, info)?;
-    let mut libraries = LIBRARIES.lock();
-    libraries.retain(|old| old.module != module);
-    libraries.push(library);
-    drop(libraries);
     match ctx.vm.code.bind_nifs(module, &functions, ctx.vm.engine()) {
-        NifBinding::Bound => Ok(()),
+        NifBinding::Bound => {
+            let mut libraries = LIBRARIES.lock();
+            libraries.retain(|old| old.module != module);
+            libraries.push(library);
+            Ok(())
+        }
         NifBinding::Again => refuse(am::reload, "NIF library already loaded (reload disallowed since OTP 20)."),
         NifBinding::NotLoaded => refuse(am::load_failed, "the module is not loaded"),
     }
@@ -263,12 +264,12 @@ fn begin(
     let (reason, what, code): (Atom, &str, c_int) = match (old, library.entry.upgrade, library.entry.load) {
         (Some(_), None, _) => return refuse(am::upgrade, "Upgrade not supported by this library."),
         (Some(old), Some(upgrade), _) => {
-            // Relaxed: the code server lets one process at a time load a module.
-            let mut old_private = old.private.load(Ordering::Relaxed);
+            // Acquire: pairs with the Releases below: what the library has put there is seen.
+            let mut old_private = old.private.load(Ordering::Acquire);
             // SAFETY: ABI1: the library's own function.
             let code = unsafe { upgrade(&mut env, &mut private, &mut old_private, info) };
-            // Relaxed: as above.
-            old.private.store(old_private, Ordering::Relaxed);
+            // Release: pairs with the Acquire of `enif_priv_data`, by which the old version's functions get at it.
+            old.private.store(old_private, Ordering::Release);
             (am::upgrade, "Library upgrade-call unsuccessful", code)
         }
         (None, _, Some(load)) => {

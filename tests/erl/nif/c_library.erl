@@ -3,7 +3,7 @@
 -export([main/0, load/1]).
 -compile([nowarn_unused_function]).
 -export([kinds/1, numbers/1, no_float/0, atoms/1, long_atom/0, strings/2, turned/1, bytes/1, part/3, maps/1, compared/2, printed/1, badarg/1,
-         pending/1, box/1, boxed/1, boxes_gone/0, tell/2, thread/0, count/3, dirty/1, dirty_io/1, external/1, private/0]).
+         pending/1, box/1, boxed/1, boxes_gone/0, tell/2, thread/0, count/3, bounce/2, dirty/1, dirty_io/1, external/1, private/0]).
 
 -define(NOT_LOADED, erlang:nif_error(not_loaded)).
 kinds(_) -> ?NOT_LOADED.
@@ -26,6 +26,7 @@ boxes_gone() -> ?NOT_LOADED.
 tell(_, _) -> ?NOT_LOADED.
 thread() -> ?NOT_LOADED.
 count(_, _, _) -> ?NOT_LOADED.
+bounce(_, _) -> ?NOT_LOADED.
 dirty(_) -> ?NOT_LOADED.
 dirty_io(_) -> ?NOT_LOADED.
 external(_) -> ?NOT_LOADED.
@@ -75,6 +76,7 @@ main() ->
     t:c(thread, fun() -> {thread(), receive X -> X end} end),
     t:c(count, fun() -> count(20, 0, []) end),
     t:c(count_collected, fun() -> [begin {N, L} = count(5, 0, lists:seq(1, 1000)), {N, length(L)} end || _ <- lists:seq(1, 3)] end),
+    t:c(bounce, fun() -> bounce(20, 0) end),
     t:each(dirty, [<<"abc">>, Large, a], fun dirty/1),
     t:each(dirty_io, [<<"abc">>, a], fun dirty_io/1),
     t:each(external, [a, [1, 2.5, {"b", Large}], #{a => self()}], fun external/1),

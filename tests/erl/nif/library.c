@@ -241,6 +241,18 @@ NIF(count)
     return enif_schedule_nif(env, "count", left == 1 ? ERL_NIF_DIRTY_JOB_CPU_BOUND : 0, count, argc, next);
 }
 
+/* The same, each step on the other kind of dirty scheduler. */
+NIF(bounce)
+{
+    int left, steps;
+    if (!enif_get_int(env, argv[0], &left) || !enif_get_int(env, argv[1], &steps))
+        return enif_make_badarg(env);
+    if (left == 0)
+        return enif_make_int(env, steps);
+    ERL_NIF_TERM next[] = {enif_make_int(env, left - 1), enif_make_int(env, steps + 1)};
+    return enif_schedule_nif(env, "bounce", left % 3 == 0 ? 0 : left % 3 == 1 ? ERL_NIF_DIRTY_JOB_IO_BOUND : ERL_NIF_DIRTY_JOB_CPU_BOUND, bounce, argc, next);
+}
+
 NIF(dirty)
 {
     (void)argc;
@@ -277,7 +289,7 @@ static ErlNifFunc functions[] = {
     {"kinds", 1, kinds, 0}, {"numbers", 1, numbers, 0}, {"no_float", 0, no_float, 0}, {"atoms", 1, atoms, 0}, {"long_atom", 0, long_atom, 0},
     {"strings", 2, strings, 0}, {"turned", 1, turned, 0}, {"bytes", 1, bytes, 0}, {"part", 3, part, 0}, {"maps", 1, maps, 0},
     {"compared", 2, compared, 0}, {"printed", 1, printed, 0}, {"badarg", 1, badarg, 0}, {"pending", 1, pending, 0}, {"box", 1, box, 0},
-    {"boxed", 1, boxed, 0}, {"boxes_gone", 0, boxes_gone, 0}, {"tell", 2, tell, 0}, {"thread", 0, thread, 0}, {"count", 3, count, 0},
+    {"boxed", 1, boxed, 0}, {"boxes_gone", 0, boxes_gone, 0}, {"tell", 2, tell, 0}, {"thread", 0, thread, 0}, {"count", 3, count, 0}, {"bounce", 2, bounce, ERL_NIF_DIRTY_JOB_CPU_BOUND},
     {"dirty", 1, dirty, ERL_NIF_DIRTY_JOB_CPU_BOUND}, {"dirty_io", 1, dirty, ERL_NIF_DIRTY_JOB_IO_BOUND}, {"external", 1, external, 0},
     {"private", 0, private, 0},
 };
