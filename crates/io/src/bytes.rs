@@ -1,8 +1,10 @@
-//! A queue of bytes in pieces: shared binaries go in and come out without being copied.
+//! A queue of bytes in pieces: shared binaries go in and come out without being copied. And reading to where bytes are to stay.
 
 use myriad_term::{Build, Kind, SharedBinary, Term, TermRef};
 use myriad_vm::Ctx;
+use rustix::io::Errno;
 use std::collections::VecDeque;
+use std::os::fd::BorrowedFd;
 
 /// Pieces up to this size are copied together rather than kept apart.
 const SMALL: usize = 256;
@@ -299,6 +301,18 @@ fn walk<'h>(term: TermRef<'h>, mut each: impl FnMut(Part<'h>) -> Option<()>) -> 
         }
     }
     Some(())
+}
+
+/// Reads at most `most` bytes to the end of a vector that has room.
+pub(crate) fn read_onto(fd: BorrowedFd<'_>, bytes: &mut Vec<u8>, most: usize) -> Result<usize, Errno> {
+    let have = bytes.len();
+    let room = bytes.spare_capacity_mut();
+    let most = most.min(room.len());
+    let (read, _) = rustix::io::read(fd, &mut room[..most])?;
+    let count = read.len();
+    // SAFETY: that many bytes after those that were there have been read.
+    unsafe { bytes.set_len(have + count) };
+    Ok(count)
 }
 
 #[cfg(test)]

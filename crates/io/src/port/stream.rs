@@ -9,7 +9,7 @@ use super::options::{Settings, Target};
 use super::poll::{Side, Watch};
 use super::spawn;
 use super::tell::Tell;
-use crate::bytes::{ByteQueue, Piece};
+use crate::bytes::{ByteQueue, Piece, read_onto};
 use crate::posix;
 use myriad_term::{Atom, Pid, am};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -327,18 +327,6 @@ impl Stream {
         };
         Some(read)
     }
-}
-
-/// Reads at most `most` bytes to the end of a vector that has room.
-fn read_onto(fd: BorrowedFd<'_>, bytes: &mut Vec<u8>, most: usize) -> Result<usize, Errno> {
-    let have = bytes.len();
-    let room = bytes.spare_capacity_mut();
-    let most = most.min(room.len());
-    let (read, _) = rustix::io::read(fd, &mut room[..most])?;
-    let count = read.len();
-    // SAFETY: that many bytes after those that were there have been read.
-    unsafe { bytes.set_len(have + count) };
-    Ok(count)
 }
 
 fn deliver(port: &Context<'_>, frame: Frame<'_>) {

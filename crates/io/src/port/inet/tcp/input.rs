@@ -8,13 +8,13 @@ use super::super::super::poll;
 use super::super::options::{Active, Deliver, Options};
 use super::super::{Answer, Asked, INVALID, Purpose, Refusal, messages};
 use super::{State, Tcp, time_of};
+use crate::bytes::read_onto;
 use myriad_heap::Draft;
 use myriad_term::binary::HEAP_BINARY_LIMIT;
 use myriad_term::packet::{self, Format, Frame};
 use myriad_term::{Build, Pid, SharedBinary, Term, TermRef, am};
 use rustix::io::Errno;
 use std::ops::Range;
-use std::os::fd::BorrowedFd;
 
 /// Room that is taken ahead for a packet.
 const AHEAD: usize = 1 << 20;
@@ -395,16 +395,4 @@ fn http_error<'b>(f: &mut Draft<'b>, bytes: &[u8], options: &Options) -> TermRef
 fn tls<'b>(f: &mut Draft<'b>, bytes: &[u8], id: TermRef<'b>) -> TermRef<'b> {
     let [kind, version, data] = packet::tls_record(f, bytes);
     f.tuple(&[am::ssl_tls.term(), id, kind, version, data])
-}
-
-/// Reads at most `most` bytes to the end of a vector that has room.
-fn read_onto(fd: BorrowedFd<'_>, bytes: &mut Vec<u8>, most: usize) -> Result<usize, Errno> {
-    let have = bytes.len();
-    let room = bytes.spare_capacity_mut();
-    let most = most.min(room.len());
-    let (read, _) = rustix::io::read(fd, &mut room[..most])?;
-    let count = read.len();
-    // SAFETY: that many bytes after those that were there have been read.
-    unsafe { bytes.set_len(have + count) };
-    Ok(count)
 }
