@@ -8,7 +8,7 @@
 supported_releases="25"
 
 # OTP's programs that start an emulator.
-otp_programs="erlc escript dialyzer typer unnamed/ct_run"
+otp_programs="erlc escript dialyzer typer ct_run"
 
 die() {
     printf '%s\n' "myriad: $*" >&2
@@ -60,8 +60,7 @@ find_otp() {
 
 # The launcher directory: what erlexec takes for BINDIR. It holds links to OTP's helper programs, our
 # `erl` (so that programs which start `erl` stay on this VM) and the VM itself as myriad.smp. Beside it, in `programs`, are links
-# to OTP's programs that start the `erl` which they find beside themselves, and ours for them to find: for ct_run one that
-# gives the node no name (tools/unnamed-erl).
+# to OTP's programs that start the `erl` which they find beside themselves, and ours for them to find.
 #
 # It is in the checkout, or, where that cannot be written to, in the user's cache. Its name is the ERTS version; another
 # OTP root or emulator gets one of its own.
@@ -88,7 +87,7 @@ key() {
 
 is_launcher() {
     [ "$1/erl" -ef "$top/bin/erl" ] && [ "$1/myriad.smp" -ef "$emulator" ] &&
-        [ "$1/erlexec" -ef "$otp_root/erts-$otp_erts/bin/erlexec" ] && [ "${1%/bin}/programs/unnamed/erl" -ef "$top/tools/unnamed-erl" ]
+        [ "$1/erlexec" -ef "$otp_root/erts-$otp_erts/bin/erlexec" ] && [ -L "${1%/bin}/programs/ct_run" ]
 }
 
 # Makes launcher_dir, if it can be written to. It is built beside its place and renamed into it, so that any number of first
@@ -98,7 +97,7 @@ make_launcher() (
     umask 022
     mkdir -p "${launcher_dir%/*/*}" 2>/dev/null || return
     fresh=$(mktemp -d "${launcher_dir%/bin}.XXXXXX" 2>/dev/null) || return
-    mkdir "$fresh/bin" "$fresh/programs" "$fresh/programs/unnamed"
+    mkdir "$fresh/bin" "$fresh/programs"
     chmod 755 "$fresh"
     for helper in "$otp_root/erts-$otp_erts"/bin/*; do
         case ${helper##*/} in
@@ -111,7 +110,6 @@ make_launcher() (
     done
     ln -s "$emulator" "$fresh/bin/myriad.smp"
     ln -s "$top/bin/erl" "$fresh/programs/erl"
-    ln -s "$top/tools/unnamed-erl" "$fresh/programs/unnamed/erl"
     for program in $otp_programs; do
         ln -s "$otp_root/erts-$otp_erts/bin/${program##*/}" "$fresh/programs/$program"
     done

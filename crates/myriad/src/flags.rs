@@ -31,8 +31,8 @@ enum Value {
     Attached,
     /// The rest of the word, or the next word.
     Required,
-    /// The next word, if it is `true` or `false`.
-    MaybeBoolean,
+    /// The rest of the word, or the next word if it is one of these.
+    Maybe(&'static [&'static str]),
 }
 
 type Apply = fn(&mut Parsed, &str) -> Result<(), String>;
@@ -65,6 +65,7 @@ const BUSY_WAITS: &[&str] = &["none", "very_short", "short", "medium", "long", "
 const CLEANUPS: &[&str] = &["very_eager", "eager", "medium", "lazy", "very_lazy"];
 const WAKE_UPS: &[&str] = &["very_low", "low", "medium", "high", "very_high"];
 const BOOLEANS: &[&str] = &["true", "false"];
+const BREAKS: &[&str] = &["i", "c", "d"];
 const WARP_MODES: &[&str] = &["no_time_warp", "single_time_warp", "multi_time_warp"];
 /// KiB.
 const LARGEST_DIST_BUFFER: u64 = 2_097_151;
@@ -219,7 +220,7 @@ static FLAGS: &[Flag] = &[
     ignored("r", Value::None),
     flag("A", Value::Required, |_, v| number(v, 0, 1024, "bad number of async threads")),
     flag("a", Value::Required, |_, v| number(v, 16, 8192, "bad stack size for async threads")),
-    flag("B", Value::Attached, |p, v| {
+    flag("B", Value::Maybe(BREAKS), |p, v| {
         p.config.flags.interrupt = match v {
             "i" => Break::Ignored,
             "c" => Break::Key,
@@ -232,7 +233,7 @@ static FLAGS: &[Flag] = &[
         one_of(v, WARP_MODES, "Invalid time warp mode:")
     }),
     // Alone it turns the correction off.
-    flag("c", Value::MaybeBoolean, |p, v| {
+    flag("c", Value::Maybe(BOOLEANS), |p, v| {
         p.config.flags.time_correction = v == "true";
         Ok(())
     }),
@@ -527,7 +528,8 @@ fn read_flag(
         return allocator_setting(name, &value);
     }
     let flag = FLAGS.iter().find(|f| match f.value {
-        Value::None | Value::MaybeBoolean => body == f.prefix,
+        Value::None => body == f.prefix,
+        Value::Maybe(words) => body.strip_prefix(f.prefix).is_some_and(|rest| rest.is_empty() || words.contains(&rest)),
         _ => body.starts_with(f.prefix),
     });
     let flag = flag.ok_or_else(unknown)?;
@@ -539,10 +541,11 @@ fn read_flag(
             (flag.apply)(p, &value)
         }
         Value::Required => (flag.apply)(p, attached),
-        Value::MaybeBoolean => {
-            let value = rest.next_if(|value| BOOLEANS.contains(&value.as_str())).unwrap_or_default();
+        Value::Maybe(words) if attached.is_empty() => {
+            let value = rest.next_if(|value| words.contains(&value.as_str())).unwrap_or_default();
             (flag.apply)(p, &value)
         }
+        Value::Maybe(_) => (flag.apply)(p, attached),
     }
 }
 
@@ -602,7 +605,7 @@ mod tests {
     #[test]
     fn the_last_of_several_flags_counts() {
         let flags =
-            config("-C multi_time_warp -Cno_time_warp -c false -c true -fnu -fnle -Bi -pc unicode -e 9 -W i").flags;
+            config("-C multi_time_warp -Cno_time_warp -c false -c true -fnu -fnle -B i -pc unicode -e 9 -W i").flags;
         assert_eq!((flags.time_warp_mode, flags.time_correction), (Some("no_time_warp"), true));
         assert_eq!((flags.file_names, flags.wrong_names), (FileNames::Latin1, WrongNames::Error));
         assert_eq!((flags.interrupt, flags.shows_unicode, flags.ets_limit), (Break::Ignored, true, 9));

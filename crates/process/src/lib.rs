@@ -31,6 +31,7 @@ pub mod links;
 pub mod listing;
 pub mod message;
 pub mod names;
+pub mod nodes;
 pub mod owner;
 pub mod priority;
 pub mod process;

@@ -92,8 +92,8 @@ pub struct Tables {
     pub aliases: Map<RefNumbers, AliasMode>,
     /// Processes that this one has suspended.
     pub suspending: Map<Pid, Suspension>,
-    /// How often node changes are to be told, by what is asked for (the bits are the asker's).
-    pub node_monitors: Vec<(u8, u32)>,
+    /// The process has asked to be told of nodes ([`crate::nodes`]).
+    pub watches_nodes: bool,
     /// Number for the next unlinking.
     pub unlink_serial: u64,
 }

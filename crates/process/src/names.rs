@@ -89,6 +89,12 @@ impl Names {
         true
     }
 
+    /// What `act` says of the process or port of this name, which keeps the name meanwhile. `None`: there is none.
+    pub fn while_registered<T>(&self, name: Atom, act: impl FnOnce(Named) -> T) -> Option<T> {
+        let names = self.0.write();
+        find(&names, name).map(act)
+    }
+
     /// Takes a name away.
     pub fn unregister<R: Runtime>(&self, processes: &ProcessTable<R>, name: Atom, by: Retirer<'_>) -> bool {
         let mut names = self.0.write();

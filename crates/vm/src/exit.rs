@@ -101,6 +101,7 @@ fn step(ending: &mut Ending, ctx: &mut Ctx<'_>) -> Option<Stage> {
         Stage::Hooks => {
             run_hooks(ending, ctx)?;
             release_name(ctx);
+            ctx.leave_nodes();
             if ctx.process.blocks_schedulers() {
                 ctx.vm.schedulers.blocker_ends(ctx.pid());
             }

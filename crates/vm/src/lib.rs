@@ -34,6 +34,7 @@ pub mod heap_walk;
 pub mod intrinsic;
 pub mod listing;
 pub mod literals;
+mod node;
 pub mod observer;
 pub mod os_text;
 mod parts;

@@ -15,6 +15,7 @@ use crate::tracer::switches::{MIGRATION, Switches};
 use crate::upcalls::{Engine, Observer, Part, Subsystem, Tracer};
 use myriad_heap::Settings;
 use myriad_process::Names;
+use myriad_process::nodes::Nodes;
 use myriad_sched::local::{LEAST_UNIQUE, SharedCounts, unique_integer};
 use myriad_sched::microstate::{self, Microstates, State};
 use myriad_sched::{Binding, Clock, Local, Places, Platform, Schedulers, Threads, Timers, WarpMode};
@@ -35,6 +36,8 @@ pub struct Vm {
     pub processes: ProcessTable,
     /// Registered names.
     pub names: Names,
+    /// Who is told of nodes, and by whom this one is kept alive.
+    pub(crate) nodes: Nodes,
     /// Loaded code.
     pub code: CodeServer,
     /// Exports and fun entries.
@@ -142,6 +145,7 @@ impl Vm {
         let vm: &'static Vm = Box::leak(Box::new(Vm {
             processes: ProcessTable::new(config.process_limit, config.schedulers),
             names: Names::default(),
+            nodes: Nodes::default(),
             code: CodeServer::default(),
             code_names: CodeNames::default(),
             bifs,

@@ -3,6 +3,7 @@
 use myriad_heap::{MaxHeapSize, sizes};
 use myriad_observe::info::max_heap_size_map;
 use myriad_process::Priority;
+use myriad_process::nodes::{NodeNews, NodeType, NodeWatch};
 use myriad_term::{Term, am};
 use myriad_trace::saved_calls;
 use myriad_vm::bif::badarg;
@@ -127,51 +128,33 @@ fn set(ctx: &mut Ctx<'_>, flag: myriad_term::Atom, value: Term) -> Option<Result
     Some(Ok(old))
 }
 
-/// Which changes of which nodes are asked for, and with what told: a number of few bits.
-fn node_options_bits(options: Term) -> Option<u8> {
+/// Which changes of which nodes are asked for, and with what told.
+fn node_watch(options: Term) -> Option<NodeWatch> {
+    let mut watch = NodeWatch::default();
     if options.is_nil() {
-        return Some(0);
+        return Some(watch);
     }
-    // The messages have another form than those without options.
-    let mut form = 1 << 4;
-    let mut bits = 0;
+    watch.form = NodeNews::Map;
     for (key, value) in options.as_map()?.iter() {
-        bits |= match key.as_atom()? {
-            am::node_type => match value.as_atom()? {
-                am::visible => 1,
-                am::hidden => 2,
-                am::all => 3,
-                _ => return None,
-            },
-            am::connection_id => u8::from(value.as_bool()?) << 2,
-            am::nodedown_reason => u8::from(value.as_bool()?) << 3,
-            // Told as a list: `net_kernel:monitor_nodes/2` with a list of options asks for it.
-            am::list if value.is_am(am::true_) => {
-                form = 0;
-                0
+        match key.as_atom()? {
+            am::node_type => {
+                watch.node_type = Some(match value.as_atom()? {
+                    am::visible => NodeType::Visible,
+                    am::hidden => NodeType::Hidden,
+                    am::all => NodeType::All,
+                    _ => return None,
+                });
             }
+            am::connection_id => watch.connection_id = value.as_bool()?,
+            am::nodedown_reason => watch.nodedown_reason = value.as_bool()?,
+            // `net_kernel:monitor_nodes/2` with a list of options asks for it.
+            am::list if value.is_am(am::true_) => watch.form = NodeNews::List,
             _ => return None,
-        };
-    }
-    Some(bits | form)
-}
-
-/// One more request of this kind, or none any more; gives how many there were.
-fn monitor_nodes(ctx: &mut Ctx<'_>, what: u8, on: bool) -> u32 {
-    let all = &mut ctx.state.relations.tables().node_monitors;
-    match all.iter().position(|(kind, _)| *kind == what) {
-        Some(i) if on => {
-            all[i].1 += 1;
-            all[i].1 - 1
-        }
-        Some(i) => all.swap_remove(i).1,
-        None => {
-            if on {
-                all.push((what, 1));
-            }
-            0
         }
     }
+    // An empty list asks for nothing but the plain messages.
+    let plain = watch == NodeWatch { form: NodeNews::List, ..NodeWatch::default() };
+    Some(if plain { NodeWatch::default() } else { watch })
 }
 
 fn process_flag_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
@@ -180,8 +163,8 @@ fn process_flag_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         _ => args[0].is_am(am::monitor_nodes).then_some(Term::NIL),
     };
     if let Some(options) = node_options {
-        let (Some(what), Some(on)) = (node_options_bits(options), args[1].as_bool()) else { return badarg() };
-        return Ok(Term::small(i64::from(monitor_nodes(ctx, what, on))));
+        let (Some(watch), Some(on)) = (node_watch(options), args[1].as_bool()) else { return badarg() };
+        return Ok(Term::small(i64::from(ctx.watch_nodes(watch, on))));
     }
     let bad_option = Term::atom(am::badopt);
     let Some(flag) = args[0].as_atom() else { return ctx.error_with_cause(Term::atom(am::badarg), bad_option) };

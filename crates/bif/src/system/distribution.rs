@@ -1,4 +1,4 @@
-//! Nodes and distribution, on a node that is not alive: it knows itself and what terms refer to, and reaches no other.
+//! Nodes and distribution: this node may have a name, knows itself and what terms refer to, and reaches no other.
 
 use super::bad_option;
 use crate::debug::references::known_nodes;
@@ -10,7 +10,7 @@ myriad_vm::bifs! { pub DISTRIBUTION = "erlang" {
     "nodes" / 0 Plain => |_, _| Ok(Term::NIL);
     "nodes" / 1 Plain => nodes_1;
     "nodes" / 2 Plain => nodes_2;
-    "setnode" / 2 Plain => |_, _| badarg();
+    "setnode" / 2 Plain => setnode_2;
     "monitor_node" / 2 Plain => |ctx, a| monitor_node(ctx, a[0], a[1], Term::NIL);
     "monitor_node" / 3 Plain => |ctx, a| monitor_node(ctx, a[0], a[1], a[2]);
     "dist_ctrl_get_data" / 1 Plain => |_, _| Err(NOTSUP);
@@ -129,6 +129,22 @@ fn nodes_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     Ok(ctx.list(&entries))
 }
 
+/// Is this `Name@Host`, the name of letters, digits, `-` and `_`, and the host without another `@`?
+fn is_node_name(name: Atom) -> bool {
+    name.text().split_once('@').is_some_and(|(name, host)| {
+        let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        !name.is_empty() && name.chars().all(fits) && !host.is_empty() && !host.contains('@')
+    })
+}
+
+/// The node gets its name, and its identifiers the creation that its runs are told apart by.
+fn setnode_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let (Some(name), Some(creation)) = (args[0].as_atom(), args[1].as_usize()) else { return badarg() };
+    // Its lowest 32 bits count, as in OTP.
+    let fits = is_node_name(name) && name != am::nonode_nohost;
+    if fits && ctx.vm.name_node(name, creation as u32) { Ok(Term::TRUE) } else { badarg() }
+}
+
 fn monitor_node(ctx: &mut Ctx<'_>, node: Term, flag: Term, options: Term) -> BifResult {
     let mut items = options.list_iter();
     if !items.by_ref().all(|o| o.is_am(am::allow_passive_connect)) {
@@ -138,10 +154,20 @@ fn monitor_node(ctx: &mut Ctx<'_>, node: Term, flag: Term, options: Term) -> Bif
     if !items.tail().is_nil() {
         return badarg();
     }
-    if node != ctx.vm.node_name() {
+    let own = ctx.vm.node_name();
+    if node != own && own == am::nonode_nohost {
         return Err(Escape::Error(Term::atom(am::notalive)));
     }
-    if flag.as_bool().is_some() { Ok(Term::TRUE) } else { badarg() }
+    match flag.as_bool() {
+        Some(true) if node != own => {
+            // There is no connection, nor will there be one.
+            let down = ctx.tuple(&[am::nodedown.term(), node.term()]);
+            ctx.send(ctx.pid().term(), down)?;
+        }
+        Some(_) => {}
+        None => return badarg(),
+    }
+    Ok(Term::TRUE)
 }
 
 /// A process on another node: the answer that there is no connection comes as a message.

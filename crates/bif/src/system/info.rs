@@ -196,6 +196,8 @@ fn check_io(ctx: &mut Ctx<'_>) -> Term {
         (am::kernel_poll, Term::atom(am::epoll)),
         (am::concurrent_updates, Term::TRUE),
         (am::fallback, Term::FALSE),
+        // Servers ask for it, to know how many connections they may take.
+        (am::max_fds, number(crate::os::most_descriptors())),
     ];
     let set = proplist(ctx, &pairs);
     ctx.list(&[set])
