@@ -12,6 +12,10 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 pub const VERSION: (c_int, c_int) = (2, 16);
 
 /// A term in a library's hands (`ERL_NIF_TERM`).
+///
+/// ABI2. No term that the interface gives one by one is the word 0, which on OTP is none: libraries take 0 for "no term". The integer 0,
+///       whose word that is here, has another of its own there. Both are understood: rows of terms (arguments, the elements of a tuple) are
+///       the VM's own.
 #[repr(transparent)]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Word(u64);
@@ -19,19 +23,25 @@ pub struct Word(u64);
 impl Word {
     /// What functions return that have raised an exception: no term. The exception itself is the environment's.
     pub const NONE: Word = Word(Term::NONE.raw());
+    /// The integer 0 (ABI2): a word whose tag no term has.
+    const ZERO: Word = Word(0b111);
 
     /// The term.
     #[inline]
     pub fn term(self) -> Term {
-        // SAFETY: ABI1: a term that the interface gave, whose environment is alive.
-        unsafe { Term::from_raw(self.0) }
+        let word = if self == Word::ZERO { 0 } else { self.0 };
+        // SAFETY: ABI1: a term that the interface gave, whose environment is alive, or (ABI2) the integer 0.
+        unsafe { Term::from_raw(word) }
     }
 }
 
 impl From<Term> for Word {
     #[inline]
     fn from(term: Term) -> Word {
-        Word(term.raw())
+        match term.raw() {
+            0 => Word::ZERO,
+            word => Word(word),
+        }
     }
 }
 

@@ -9,6 +9,7 @@
 //! | [`abi`] | layouts and boundary types |
 //! | `define` | the macro that defines functions of the interface |
 //! | [`mod@env`] | environments, and calls of libraries' functions |
+//! | `linker` | how the system maps libraries |
 //! | [`load`] | `erlang:load_nif/2` |
 //! | [`resource`] | objects of a library that terms refer to |
 //! | `exports` | the functions of the interface |
@@ -18,6 +19,7 @@ pub mod abi;
 mod define;
 pub mod env;
 mod exports;
+mod linker;
 pub mod load;
 pub mod resource;
 

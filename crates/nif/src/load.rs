@@ -4,7 +4,7 @@
 
 use crate::abi::{FunctionEntry, LibraryEntry, VERSION, Word};
 use crate::env::{self, Env};
-use crate::resource;
+use crate::{linker, resource};
 use myriad_sync::atomic::{AtomicPtr, Ordering};
 use myriad_sync::{LockClass, OnceLock, SpinLock};
 use myriad_term::{Atom, Mfa, Term, am};
@@ -12,7 +12,7 @@ use myriad_vm::bif::{BifDef, BifKind, Foreign};
 use myriad_vm::code::{BuiltIns, NifBinding};
 use myriad_vm::{BifResult, Ctx, Vm};
 use std::collections::HashMap;
-use std::ffi::{CStr, CString, c_int, c_void};
+use std::ffi::{CString, c_int, c_void};
 use std::os::raw::c_uint;
 
 /// A library that a module has loaded.
@@ -128,17 +128,6 @@ pub fn load(ctx: &mut Ctx<'_>, file: &[u8], info: Term) -> Result<(), Refusal> {
     }
 }
 
-/// What the system's linker says of the last failure.
-fn linker_error() -> Vec<u8> {
-    // SAFETY: gives a text of this thread's, or null.
-    let text = unsafe { libc::dlerror() };
-    if text.is_null() {
-        return b"unknown error".to_vec();
-    }
-    // SAFETY: it ends with a zero byte, and stays until this thread's next call.
-    unsafe { CStr::from_ptr(text) }.to_bytes().to_vec()
-}
-
 /// A library that is mapped, until this goes or is kept.
 struct Mapped {
     handle: *mut c_void,
@@ -163,16 +152,15 @@ impl Drop for Mapped {
 fn open(file: &[u8]) -> Result<Mapped, Refusal> {
     let failed = |what: &str, why: Vec<u8>| refuse(am::load_failed, [what.as_bytes(), b": '", &why, b"'"].concat());
     let Ok(path) = CString::new(file) else { return failed("Failed to load NIF library", b"a zero byte".to_vec()) };
-    // SAFETY: a library's own initialisers run, which `load_nif/2` is called for.
-    let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW) };
-    if handle.is_null() {
-        return failed("Failed to load NIF library", linker_error());
-    }
+    let handle = match linker::open(&path) {
+        Ok(handle) => handle,
+        Err(why) => return failed("Failed to load NIF library", why),
+    };
     let names = [c"nif_init", c"_nif_init"].into_iter();
     // SAFETY: an open handle and a name.
     let mut found = names.map(|name| unsafe { libc::dlsym(handle, name.as_ptr()) });
     let Some(init) = found.find(|init| !init.is_null()) else {
-        let why = linker_error();
+        let why = linker::error();
         // SAFETY: an open handle, of which nothing is in use.
         unsafe { libc::dlclose(handle) };
         return refuse(am::bad_lib, [b"Failed to find library init function: '", &why[..], b"'"].concat());
