@@ -26,7 +26,7 @@ SEED ?=
 # The nightly compiler that miri and libFuzzer run on. Every other target has the compiler of rust-toolchain.toml.
 export NIGHTLY := nightly-2026-10-30
 
-.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential generated opcodes mutants soak bench litmus bench-locks bench-smp-cost bench-hedqvist bench-native bench-scheduling scaling past many-cores fuzz miri loom interleave lint recipes clean
+.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential generated opcodes mutants soak bench litmus bench-locks bench-smp-cost bench-hedqvist bench-native bench-net bench-scheduling servers scaling past many-cores fuzz miri loom interleave lint recipes clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
@@ -54,6 +54,8 @@ help:
 	@echo "make bench-hedqvist                      Hedqvist's experiment: no threads, workers, private threads"
 	@echo "make bench-native                        programs that compute: OTP's JIT, the interpreter, machine code (bench/native)"
 	@echo "make bench-scheduling                    two schedulers against two VMs, ticks, quotas, idling, bursts, the worker cache, the lock profile"
+	@echo "make bench-net                           sockets: servers on both VMs, the same clients (bench/net_ops.erl)"
+	@echo "make servers [SERVERS=\"ejabberd ssh\"]    real servers and their clients, on OTP and on Myriad (tests/servers)"
 	@echo "make recipes                             follow docs/add-a-bif.md and docs/add-an-opcode.md on a clone (half an hour)"
 	@echo "make check                               the checks of the Rust code; part of make test. Its parts:"
 	@echo "  make lint | tidy | doc | deny          format and clippy | rules of this repository | links of the documentation | licences"
@@ -247,6 +249,10 @@ past: build
 many-cores: build
 	@tools/many-cores
 
+# Real servers, unmodified, with clients that are not ours.
+servers: build
+	@tests/servers/run $(SERVERS)
+
 # Figures 3 and 4 of Hedqvist 1998: without threads, on workers, and with a private thread for each process.
 bench-hedqvist: build
 	@CARGO_TARGET_DIR=$(SINGLE) cargo build --quiet --release --bin myriad --no-default-features --features single
@@ -258,6 +264,9 @@ bench-smp-cost: build
 
 bench-native: build
 	@cargo xtask bench native
+
+bench-net: build
+	@cargo xtask bench net
 
 bench-scheduling: build
 	@cargo xtask bench scheduling

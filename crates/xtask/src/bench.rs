@@ -27,12 +27,12 @@ pub const TAKES: &str = "[-n RUNS] [--erl ERL] [--second ERL] [--vm ERL] [--case
   PART            examples, scaling, rates, shared, builtins, io, boot, idle, compile (all of these without one), and projects, which wants
                   Elixir and rebar3 (tools/setup projects); native: programs that compute, by OTP's JIT, the interpreter and machine
                   code (make bench-native); smp-cost: the parallel VM with one scheduler against the sequential one
-                  (make bench-smp-cost); scheduling: two VMs side by side, ticks, quotas, bursts, idling (make bench-scheduling)
+                  (make bench-smp-cost); net: servers and OTP's clients (make bench-net); scheduling: two VMs side by side, ticks, quotas, bursts, idling (make bench-scheduling)
   -n RUNS         medians of so many runs (5)
   --erl ERL       the VM to compare with (OTP's)
   --second ERL    another one that `native` compares with
   --vm ERL        the VM that is measured (bin/erl)
-  --cases NAMES   of shared, builtins, io, native and scheduling only these, with commas between
+  --cases NAMES   of shared, builtins, io, net, native and scheduling only these, with commas between
   --idle N        how many processes `idle` keeps (200000)
   --plt           `projects` has Dialyzer's PLT of kernel and stdlib, too (minutes)
   --quick         `scheduling` in small, to see that it can be measured
@@ -50,7 +50,7 @@ pub fn main(words: &[String]) -> Done {
     let parts = parts::chosen(&words.rest)?;
     let bench = bench(&words)?;
     let sources = examples();
-    let own = ["micro", "shared", "builtins", "io_ops", "hedqvist", "scheduling", "calls"]
+    let own = ["micro", "shared", "builtins", "io_ops", "net_ops", "hedqvist", "scheduling", "calls"]
         .map(|name| top().join(format!("bench/{name}.erl")));
     files::remove_folder(&bench.work);
     otp::compile(

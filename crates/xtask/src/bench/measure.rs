@@ -185,6 +185,14 @@ impl Bench {
         values(&mut command).map(|micros: [f64; 2]| micros.map(|micros| micros / 1000.0))
     }
 
+    /// The milliseconds of the server's processor time, of time that passed, and of the 99th percentile of answers, of a case of
+    /// `bench/net_ops.erl`.
+    pub fn net_case(&self, vm: &Path, case: &str) -> Option<[f64; 3]> {
+        let mut command = self.start_vm(vm, &NO_SPINNING);
+        values(command.args(["-run", "net_ops", "main", case]))
+            .map(|micros: [f64; 3]| micros.map(|micros| micros / 1000.0))
+    }
+
     /// The names of a program's cases, or of those of them that were asked for.
     pub fn cases(&self, program: &str) -> Result<Vec<String>, Stop> {
         let mut command = self.start_vm(&self.erl, &[]);

@@ -13,8 +13,8 @@ pub struct Part {
     pub run: fn(&Bench, &mut Tables) -> Result<(), Stop>,
 }
 
-/// All parts; the last four only when they are named.
-const PARTS: [Part; 13] = [
+/// All parts; the last five only when they are named.
+const PARTS: [Part; 14] = [
     Part { name: "examples", run: programs },
     Part { name: "scaling", run: scaling },
     Part { name: "rates", run: rates },
@@ -24,16 +24,17 @@ const PARTS: [Part; 13] = [
     Part { name: "boot", run: boot },
     Part { name: "idle", run: idle },
     Part { name: "compile", run: compiling::compile },
+    Part { name: "net", run: net },
     Part { name: "projects", run: projects::projects },
     Part { name: "native", run: native::native },
     Part { name: "smp-cost", run: smp_cost::smp_cost },
     Part { name: "scheduling", run: scheduling::scheduling },
 ];
 
-/// The parts that are named, or all but the last four.
+/// The parts that are named, or all but the last five.
 pub fn chosen(names: &[String]) -> Result<Vec<&'static Part>, Stop> {
     if names.is_empty() {
-        return Ok(PARTS.iter().take(PARTS.len() - 4).collect());
+        return Ok(PARTS.iter().take(PARTS.len() - 5).collect());
     }
     let find = |name: &String| {
         let part = PARTS.iter().find(|part| part.name == name);
@@ -114,6 +115,30 @@ fn io(bench: &Bench, tables: &mut Tables) -> Result<(), Stop> {
         tables.row(&case, "ms", Better::Less, wall)?;
     }
     tables.mean()
+}
+
+/// The figures of a case come from the same runs.
+fn net(bench: &Bench, tables: &mut Tables) -> Result<(), Stop> {
+    let mut passed: Vec<(String, [Pair; 3])> = Vec::new();
+    for case in bench.cases("net_ops")? {
+        let pairs = bench.turns_of(&case, |vm| bench.net_case(vm, &case));
+        passed.push((case, pairs));
+    }
+    for (index, title) in [
+        "Sockets (bench/net_ops.erl), processor time of the server",
+        "The same, time that passed",
+        "The same, 99th percentile of answers",
+    ]
+    .iter()
+    .enumerate()
+    {
+        tables.begin(title)?;
+        for (case, pairs) in &passed {
+            tables.row(case, "ms", Better::Less, pairs[index])?;
+        }
+        tables.mean()?;
+    }
+    Ok(())
 }
 
 fn boot(bench: &Bench, tables: &mut Tables) -> Result<(), Stop> {
