@@ -52,7 +52,7 @@ impl Subsystem for Io {
     }
 
     fn intrinsics(&self) -> &'static [IntrinsicDef] {
-        &[]
+        port::inet::direct::INTRINSICS
     }
 
     fn start(&'static self, vm: &'static Vm) -> Result<(), String> {

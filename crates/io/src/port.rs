@@ -15,12 +15,13 @@ mod driver;
 mod drivers;
 pub mod dump;
 pub mod framing;
-mod inet;
+pub(crate) mod inet;
 mod info;
 mod operations;
 mod options;
 mod poll;
 mod ram_file;
+mod sender;
 mod signals;
 mod spawn;
 mod stream;
@@ -123,6 +124,8 @@ struct Common {
     waiters: Vec<Waiter>,
     /// Commands that were left, and wait until it is less busy.
     commands: Vec<Operation>,
+    /// Who sends at this moment and is answered by its call.
+    direct: Option<sender::Direct>,
 }
 
 /// What is done to a port in its turn (`operations.rs`); it takes the port's lock itself.
@@ -243,6 +246,7 @@ impl Port {
             busy: false,
             waiters: Vec::new(),
             commands: Vec::new(),
+            direct: None,
         };
         Port {
             id,

@@ -224,7 +224,7 @@ pub enum Body {
 /// One row of a table of intrinsics ([`intrinsics!`](crate::intrinsics!)).
 #[derive(Clone, Copy)]
 pub struct IntrinsicDef {
-    /// Module, one of stdlib.
+    /// Module, one of stdlib or a preloaded one.
     pub module: &'static str,
     /// Name of the Erlang function.
     pub function: &'static str,
@@ -299,7 +299,7 @@ impl Registry {
     /// Do functions of this module run as intrinsics? Some must have one, and the module must be the release's own.
     pub fn runs_intrinsics(&self, module: Atom, md5: [u8; 16]) -> bool {
         let mut functions = self.native_intrinsics.keys().chain(self.loop_intrinsics.keys());
-        functions.any(|mfa| mfa.module == module) && self.release.has_in_stdlib(module, md5)
+        functions.any(|mfa| mfa.module == module) && self.release.ships(module, md5)
     }
 
     /// The function of a built-in NIF module.

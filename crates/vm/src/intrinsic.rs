@@ -10,7 +10,7 @@
 //!
 //! - Results, errors, the order of calls of funs, and for loops also frames, lines and reductions, must be those of the Erlang code. What an
 //!   intrinsic cannot do so, it must decline, before anything can be observed.
-//! - An intrinsic runs only for the module of the release's own stdlib, by MD5 ([`Registry::runs_intrinsics`]): a patched
+//! - An intrinsic runs only for the module of the release's own stdlib, or its preloaded one, by MD5 ([`Registry::runs_intrinsics`]): a patched
 //!   module, or one that `cover` has compiled, runs its Erlang code. It is decided when the module is loaded.
 //! - While any function of the module has a breakpoint (a trace pattern with `local`, `call_count` or `call_time`, whichever process
 //!   is traced), all processes run the module's Erlang code, a loop from its next iteration on ([`Module::is_traced`]).

@@ -187,10 +187,13 @@ impl Release {
         releases.contains(&self.otp)
     }
 
-    /// Is a module of this name and MD5 one of the release's stdlib? It reads the file of that name there, and no other.
-    pub fn has_in_stdlib(&self, module: Atom, md5: [u8; 16]) -> bool {
-        let Some(stdlib) = &self.stdlib else { return false };
-        let Ok(bytes) = fs::read(stdlib.join(format!("{}.beam", module.text()))) else { return false };
+    /// Is a module of this name and MD5 a preloaded one of the release, or one of its stdlib? It reads the file of that name there, and no
+    /// other.
+    pub fn ships(&self, module: Atom, md5: [u8; 16]) -> bool {
+        let name = format!("{}.beam", module.text());
+        let preloaded = self.preloaded.iter().find(|file| file.ends_with(&name)).cloned();
+        let Some(file) = preloaded.or_else(|| Some(self.stdlib.as_ref()?.join(name))) else { return false };
+        let Ok(bytes) = fs::read(file) else { return false };
         BeamFile::parse(&bytes).is_ok_and(|beam| myriad_beam::md5(&beam) == md5)
     }
 
@@ -276,15 +279,15 @@ mod tests {
     }
 
     #[test]
-    fn a_release_knows_the_modules_of_its_stdlib() {
+    fn a_release_knows_its_modules() {
         let Ok(release) = Release::find(Path::new("/usr/lib/erlang")) else { return };
         let bytes = fs::read(release.stdlib.as_ref().unwrap().join("lists.beam")).unwrap();
         let md5 = myriad_beam::md5(&BeamFile::parse(&bytes).unwrap());
         let [lists, maps] = ["lists", "maps"].map(|name| Atom::new(name).unwrap());
-        assert!(release.has_in_stdlib(lists, md5));
-        assert!(!release.has_in_stdlib(lists, [0; 16]));
-        assert!(!release.has_in_stdlib(maps, md5));
-        assert!(!Release::without_root(25).unwrap().has_in_stdlib(lists, md5));
+        assert!(release.ships(lists, md5));
+        assert!(!release.ships(lists, [0; 16]));
+        assert!(!release.ships(maps, md5));
+        assert!(!Release::without_root(25).unwrap().ships(lists, md5));
     }
 
     #[test]

@@ -61,6 +61,11 @@ pub(super) trait Driver: Send {
     /// The port is gone: gives back what it has.
     fn stop(&mut self, _: &mut Context<'_>) {}
 
+    /// Does it answer at once who has it write so many bytes? Only for drivers that answer by `{inet_reply, Port, Result}`.
+    fn answers_at_once(&self, _: usize) -> bool {
+        false
+    }
+
     /// Bytes of output that are not written yet.
     fn queued(&self) -> usize {
         0

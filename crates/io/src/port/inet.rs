@@ -24,6 +24,7 @@
 
 mod address;
 mod ancillary;
+pub(crate) mod direct;
 mod interfaces;
 mod messages;
 mod options;

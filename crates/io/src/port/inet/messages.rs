@@ -5,6 +5,7 @@ use myriad_heap::Draft;
 use myriad_process::{Message, Payload};
 use myriad_term::{Atom, Build, Pid, Term, TermRef, am};
 use myriad_vm::Signal;
+use myriad_vm::tracer::flags;
 
 /// Sends a process a message, with room for so many words at first.
 pub(super) fn send(
@@ -13,7 +14,9 @@ pub(super) fn send(
     words: usize,
     build: impl for<'b> FnOnce(&mut Draft<'b>) -> TermRef<'b>,
 ) {
-    port.system.signal(to, Signal::Message(Message::new(Payload::build(words + 16, build), Term::NONE)));
+    let message = Payload::build(words + 16, build);
+    port.port.trace(port.system, flags::SEND, am::send, &[message.term(), to.term()]);
+    port.system.signal(to, Signal::Message(Message::new(message, Term::NONE)));
 }
 
 /// `ok` or `{error, Reason}`.
@@ -43,8 +46,11 @@ pub(super) fn answer(port: &Context<'_>, to: Pid, number: u16, outcome: Result<(
     answer_with(port, to, number, 0, |f| result(f, outcome));
 }
 
-/// `{inet_reply, Socket, ok | {error, Reason}}`
-pub(super) fn reply(port: &Context<'_>, to: Pid, outcome: Result<(), Atom>) {
+/// `{inet_reply, Socket, ok | {error, Reason}}`, unless the sender is answered by its call.
+pub(super) fn reply(port: &mut Context<'_>, to: Pid, outcome: Result<(), Atom>) {
+    if port.common.direct.as_mut().is_some_and(|direct| direct.take(to, outcome)) {
+        return;
+    }
     send(port, to, 0, |f| {
         let result = result(f, outcome);
         f.tuple(&[am::inet_reply.term(), port.port.id.term(), result])

@@ -345,6 +345,10 @@ impl Driver for Tcp {
         self.send(port, sender, data);
     }
 
+    fn answers_at_once(&self, len: usize) -> bool {
+        self.output.has_room(len, self.socket.options.high)
+    }
+
     fn control(&mut self, port: &mut Context<'_>, caller: Pid, operation: u32, data: &[u8]) -> Option<Vec<u8>> {
         encode(self.request(port, caller, request_of(operation), data))
     }

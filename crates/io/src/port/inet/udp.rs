@@ -307,6 +307,10 @@ impl Driver for Udp {
         messages::reply(port, sender, outcome);
     }
 
+    fn answers_at_once(&self, _: usize) -> bool {
+        true
+    }
+
     fn control(&mut self, port: &mut Context<'_>, caller: Pid, operation: u32, data: &[u8]) -> Option<Vec<u8>> {
         encode(self.request(port, caller, request_of(operation), data))
     }

@@ -15,6 +15,8 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 
 /// Most pieces of one system call.
 const PIECES: usize = 64;
+/// Most bytes that go before a packet.
+const HEADER: usize = 4;
 /// Bytes that are written before the port gives way.
 const BUDGET: usize = 1 << 20;
 
@@ -61,6 +63,12 @@ pub(super) struct Sending {
 impl Sending {
     pub(super) fn is_busy(&self) -> bool {
         self.busy
+    }
+
+    /// Is somebody who sends so many bytes more answered at once?
+    pub(super) fn has_room(&self, len: usize, high: usize) -> bool {
+        let is_idle = self.queue.is_empty() && self.file.is_none();
+        self.waiter.is_none() && (is_idle || self.queue.len() + HEADER + len < high)
     }
 
     /// The sender that waits is answered by the caller.
