@@ -1,4 +1,4 @@
-//! Compiles the functions of the interface that take a variable number of arguments, which stable Rust cannot define.
+//! Compiles the functions of the interface that stable Rust cannot define.
 
 fn main() {
     println!("cargo:rerun-if-changed=src/variadic.c");

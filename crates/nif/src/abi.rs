@@ -5,7 +5,7 @@
 //!       this breaks the VM, as it does OTP's.
 
 use crate::env::Env;
-use myriad_term::Term;
+use myriad_term::{RefNumbers, Term};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 /// The version of the interface.
@@ -214,6 +214,45 @@ impl MapIterator {
 
 /// Destroys a resource.
 pub type Destructor = unsafe extern "C" fn(&mut Env, *mut c_void);
+/// Is called when a descriptor that a resource has selected may be closed; the last argument: within the call that asked for it.
+pub type Stop = unsafe extern "C" fn(&mut Env, *mut c_void, c_int, c_int);
+/// Is called when a process that a resource watches has ended.
+pub type Down = unsafe extern "C" fn(&mut Env, *mut c_void, &mut Identifier, &Monitor);
+/// Is called by other libraries.
+pub type DynamicCall = unsafe extern "C" fn(&mut Env, *mut c_void, *mut c_void);
+
+/// `ErlNifResourceTypeInit`
+#[repr(C)]
+pub struct ResourceTypeInit {
+    pub(crate) destructor: Option<Destructor>,
+    pub(crate) stop: Option<Stop>,
+    pub(crate) down: Option<Down>,
+    /// How many of the functions there are.
+    pub(crate) members: c_int,
+    pub(crate) dynamic_call: Option<DynamicCall>,
+}
+
+/// `ErlNifMonitor`: bytes that libraries copy and compare.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Monitor([u8; 32]);
+
+impl Monitor {
+    /// The monitor of this reference.
+    pub(crate) fn new(reference: RefNumbers) -> Monitor {
+        let mut bytes = [0; 32];
+        for (to, number) in bytes.chunks_exact_mut(4).zip(reference.0) {
+            to.copy_from_slice(&number.to_ne_bytes());
+        }
+        Monitor(bytes)
+    }
+
+    /// Its reference.
+    pub(crate) fn reference(&self) -> RefNumbers {
+        let number = |i: usize| u32::from_ne_bytes([self.0[i], self.0[i + 1], self.0[i + 2], self.0[i + 3]]);
+        RefNumbers([number(0), number(4), number(8)])
+    }
+}
 
 /// `ErlNifSysInfo`
 #[repr(C)]
@@ -235,6 +274,7 @@ pub const LATIN1: c_uint = 1;
 // The sizes that the header's types have on 64-bit machines.
 const _: () = {
     assert!(size_of::<FunctionEntry>() == 32 && size_of::<LibraryEntry>() == 96 && size_of::<Binary>() == 40);
+    assert!(size_of::<Monitor>() == 32 && size_of::<ResourceTypeInit>() == 40);
     assert!(size_of::<MapIterator>() == 56 && size_of::<SystemInfo>() == 56);
     assert!(std::mem::offset_of!(LibraryEntry, load) == 32 && std::mem::offset_of!(LibraryEntry, variant) == 64);
 };

@@ -202,6 +202,10 @@ impl Env {
 pub(crate) fn call(ctx: &mut Ctx<'_>, function: Function, arguments: &[Term], library: &'static Library) -> BifResult {
     let mut env = Env::of_call(ctx, library);
     CALLS.set(CALLS.get() + 1);
+    if ctx.sched.dirty {
+        let is_for_input = ctx.sched.id >= ctx.vm.config.schedulers + ctx.vm.config.dirty_cpu;
+        DIRTY_KIND.set(if is_for_input { 3 } else { 2 });
+    }
     // SAFETY: ABI1: a NIF of the library's table. A term is a word, so the arguments are a row of words.
     let word = unsafe { function(&mut env, arguments.len() as c_int, arguments.as_ptr().cast()) };
     CALLS.set(CALLS.get() - 1);
@@ -211,6 +215,13 @@ pub(crate) fn call(ctx: &mut Ctx<'_>, function: Function, arguments: &[Term], li
 thread_local! {
     /// How many calls of libraries' functions are under way on this thread.
     static CALLS: Cell<u32> = const { Cell::new(0) };
+    /// The kind of dirty scheduler whose thread this is, once it has called one; 0 for others.
+    static DIRTY_KIND: Cell<c_int> = const { Cell::new(0) };
+}
+
+/// The kind of dirty scheduler whose thread this is, if it is one's that has called a library's function.
+pub(crate) fn dirty_kind() -> Option<c_int> {
+    Some(DIRTY_KIND.get()).filter(|kind| *kind != 0)
 }
 
 /// Does a library's function run on this thread, called by a process?

@@ -12,8 +12,9 @@
 //! | `linker` | how the system maps libraries |
 //! | [`load`] | `erlang:load_nif/2` |
 //! | [`resource`] | objects of a library that terms refer to |
+//! | `monitor` | what these watch |
 //! | `exports` | the functions of the interface |
-//! | `variadic.c` | those with a variable number of arguments |
+//! | `variadic.c` | those that stable Rust cannot define, most with a variable number of arguments |
 
 pub mod abi;
 mod define;
@@ -21,6 +22,7 @@ pub mod env;
 mod exports;
 mod linker;
 pub mod load;
+mod monitor;
 pub mod resource;
 
 pub use exports::{MISSING, names};

@@ -41,6 +41,24 @@ pub(crate) fn is_vm_thread() -> bool {
     myriad_sched::current().is_some() || env::is_calling()
 }
 
+/// The kind of this thread (`enif_thread_type`): 1 a scheduler, 2 and 3 a dirty one of either kind, 0 any other.
+pub(crate) fn thread_kind() -> c_int {
+    match myriad_sched::current() {
+        Some(_) => 1,
+        None => env::dirty_kind().unwrap_or(c_int::from(env::is_calling())),
+    }
+}
+
+/// Runs with the processes of the VM held in place, on whatever thread this is.
+pub(crate) fn with_processes<R>(look: impl FnOnce(&'static Vm) -> R) -> Option<R> {
+    let vm = vm()?;
+    // Threads of the VM count for thread progress while a library runs on them.
+    let pinned = (!is_vm_thread()).then(|| vm.progress.pin());
+    let result = look(vm);
+    drop(pinned);
+    Some(result)
+}
+
 /// Why a library is not loaded: the reason and the text of `{error, {Reason, Text}}`.
 pub struct Refusal {
     /// `load_failed`, `bad_lib`, `reload`, `upgrade` or `load`.

@@ -1,5 +1,7 @@
-/* The functions of the NIF interface that take a variable number of arguments: each hands on what Rust can take. */
+/* The functions of the NIF interface that stable Rust cannot define. Most take a variable number of arguments: each hands on what Rust
+ * can take. One ends its thread, and so unwinds the stack, which it may not from a Rust function. */
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -12,6 +14,8 @@ Word enif_make_list_from_array(void *env, const Word *elements, unsigned count);
 int myriad_nif_print(char *to, size_t room, Word term);
 void *enif_alloc(size_t size);
 void enif_free(void *memory);
+
+void enif_thread_exit(void *result) { pthread_exit(result); }
 
 enum { FEW = 16 };
 

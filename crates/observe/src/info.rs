@@ -5,6 +5,7 @@ use myriad_heap::{Fragment, MaxHeapSize, Settings};
 use myriad_process::links::{Link, Target};
 use myriad_process::{Message, MessageQueue, Packet, Payload, Status};
 use myriad_sync::atomic::Ordering;
+use myriad_term::magic::magic_reference;
 use myriad_term::{Alloc, Arena, Atom, Build, Mfa, Term, TermRef, am};
 use myriad_vm::deliver::Question;
 use myriad_vm::private_thread::Mode;
@@ -311,15 +312,7 @@ fn value<'h>(out: &mut Answer<'_, '_, 'h>, item: Atom) -> TermRef<'h> {
         }
         am::links => links(out),
         am::monitors => monitors(out),
-        am::monitored_by => {
-            let watchers: Vec<TermRef<'_>> = out
-                .state()
-                .relations
-                .get()
-                .map(|t| t.watchers.values().map(|w| w.from.term()).collect())
-                .unwrap_or_default();
-            out.list(&watchers)
-        }
+        am::monitored_by => monitored_by(out),
         am::dictionary => {
             let entries = out.state().dictionary.as_ref().map(|d| d.entries.clone()).unwrap_or_default();
             let pairs: Vec<TermRef<'_>> = entries.into_iter().map(|(k, v)| out.tuple(&[k, v])).collect();
@@ -479,6 +472,17 @@ fn monitors<'h>(out: &mut Answer<'_, '_, 'h>) -> TermRef<'h> {
         list.push(out.tuple(&[kind.term(), item]));
     }
     out.list(&list)
+}
+
+/// Processes that monitor it, and references to other objects that do.
+fn monitored_by<'h>(out: &mut Answer<'_, '_, 'h>) -> TermRef<'h> {
+    let Some(tables) = out.state().relations.get() else { return Term::NIL };
+    let mut all: Vec<TermRef<'h>> = tables.watchers.values().map(|w| w.from.term()).collect();
+    let objects: Vec<_> = tables.watches.values().filter_map(|watch| watch.object()).collect();
+    for object in objects {
+        all.push(magic_reference(out, object));
+    }
+    out.list(&all)
 }
 
 fn suspending<'h>(out: &mut Answer<'_, '_, 'h>) -> TermRef<'h> {

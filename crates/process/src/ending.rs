@@ -1,6 +1,6 @@
 //! How far a process has come with its end, which is a walk of several slices. What is done in each stage is the layers' above.
 
-use crate::links::{Link, Monitor, Suspension, Tables, Watcher};
+use crate::links::{Link, Monitor, Suspension, Tables, Watch, Watcher};
 use crate::runtime::Runtime;
 use crate::signal::Signals;
 use crate::timer::WheelSet;
@@ -59,6 +59,8 @@ pub struct Parting {
     pub resuming: Option<(Pid, u32)>,
     /// Those who monitor it.
     pub watchers: hash_map::IntoIter<RefNumbers, Watcher>,
+    /// Others who do.
+    pub watches: hash_map::IntoValues<RefNumbers, Box<dyn Watch>>,
 }
 
 impl Parting {
@@ -70,6 +72,7 @@ impl Parting {
             suspending: tables.suspending.into_iter(),
             resuming: None,
             watchers: tables.watchers.into_iter(),
+            watches: tables.watches.into_values(),
         }
     }
 }

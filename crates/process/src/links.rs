@@ -8,7 +8,7 @@
 use myriad_heap::Payload;
 use myriad_sync::Arc;
 use myriad_sync::atomic::AtomicBool;
-use myriad_term::{Pid, RefNumbers, Term};
+use myriad_term::{Magic, Pid, RefNumbers, Term};
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasherDefault;
@@ -70,6 +70,13 @@ pub struct Watcher {
     pub name: Term,
 }
 
+/// What is to know of the process's end and is no process. It is dropped then, and its `Drop` does what follows from that: on the thread
+/// that ends the process, or where the process was found ended.
+pub trait Watch: Send {
+    /// The object that `process_info(Pid, monitored_by)` shows for it, if it is still there.
+    fn object(&self) -> Option<Magic>;
+}
+
 /// The suspensions of one process by another, on the side of the other.
 #[derive(Default)]
 pub struct Suspension {
@@ -88,6 +95,8 @@ pub struct Tables {
     pub monitors: Map<RefNumbers, Monitor>,
     /// Set on this process.
     pub watchers: Map<RefNumbers, Watcher>,
+    /// The same, of others than processes.
+    pub watches: Map<RefNumbers, Box<dyn Watch>>,
     /// Active aliases.
     pub aliases: Map<RefNumbers, AliasMode>,
     /// Processes that this one has suspended.

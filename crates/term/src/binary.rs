@@ -6,6 +6,7 @@
 //!     length and capacity belong to the one writable reference ([`WRITABLE`]).
 
 use crate::boxed::{Boxed, Kind};
+use crate::magic::Magic;
 use crate::memory;
 use crate::word::TermRef;
 use myriad_sync::{Count, Counted, Credits, ShardedTally, Tally};
@@ -20,11 +21,23 @@ pub const HEAP_BINARY_LIMIT: usize = 64;
 pub const WRITABLE: u32 = 1;
 
 /// The counted block behind shared binaries; one of no bytes has no memory of its own.
+#[repr(C)]
 struct Block {
     references: Count,
     len: usize,
     data: *mut u8,
+    /// [`FOREIGN`] where the bytes are another object's.
     capacity: usize,
+}
+
+/// The capacity of a block that is a [`ForeignBlock`].
+const FOREIGN: usize = usize::MAX;
+
+/// A block whose bytes are part of an object, which it holds.
+#[repr(C)]
+struct ForeignBlock {
+    block: Block,
+    owner: Magic,
 }
 
 /// Where the address of the bytes is in a block.
@@ -33,7 +46,7 @@ pub(crate) const DATA_OFFSET: usize = std::mem::offset_of!(Block, data);
 impl Block {
     /// Bytes that it takes in all.
     fn bytes(&self) -> usize {
-        self.capacity + size_of::<Block>()
+        if self.capacity == FOREIGN { size_of::<ForeignBlock>() } else { self.capacity + size_of::<Block>() }
     }
 }
 
@@ -47,6 +60,10 @@ impl Counted for Block {
     unsafe fn free(block: NonNull<Block>) {
         // SAFETY: the last reference; the block and its data came from the global allocator with these layouts.
         unsafe {
+            if block.as_ref().capacity == FOREIGN {
+                SHARED.go(block.as_ref().bytes());
+                return drop(Box::from_raw(block.cast::<ForeignBlock>().as_ptr()));
+            }
             let block = Box::from_raw(block.as_ptr());
             SHARED.go(block.bytes());
             if block.capacity > 0 {
@@ -130,6 +147,17 @@ impl SharedBinary {
         SharedBinary(NonNull::from(Box::leak(Box::new(block))))
     }
 
+    /// Bytes that are part of an object, which the binary holds.
+    ///
+    /// # Safety
+    /// So many bytes are there, and do not change, for as long as `owner` is held.
+    pub unsafe fn of_object(owner: Magic, data: *const u8, len: usize) -> SharedBinary {
+        let block = Block { references: Count::new(), len, data: data.cast_mut(), capacity: FOREIGN };
+        let block = ForeignBlock { block, owner };
+        SHARED.come(block.block.bytes());
+        SharedBinary(NonNull::from(Box::leak(Box::new(block))).cast())
+    }
+
     fn block(&self) -> &Block {
         // SAFETY: counted: the block lives while this reference does.
         unsafe { self.0.as_ref() }
@@ -149,7 +177,8 @@ impl SharedBinary {
 
     /// Bytes that fit without moving.
     pub fn capacity(&self) -> usize {
-        self.block().capacity
+        let Block { len, capacity, .. } = *self.block();
+        if capacity == FOREIGN { len } else { capacity }
     }
 
     /// Is this the only reference?
@@ -181,7 +210,7 @@ impl SharedBinary {
     ///
     /// # Safety
     /// The caller is the only one that reads or writes bytes at or beyond the present length (S1), and if the data must
-    /// grow beyond the capacity then this is the only reference.
+    /// grow beyond the capacity then this is the only reference. It is no binary [of an object](SharedBinary::of_object).
     pub unsafe fn extend_to(&self, len: usize, capacity: usize) {
         let block = self.0.as_ptr();
         // SAFETY: the caller's promise of exclusive use of the tail (and of all, when it moves).

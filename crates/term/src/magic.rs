@@ -130,6 +130,16 @@ impl Magic {
         ManuallyDrop::new(self).0.as_ptr().cast()
     }
 
+    /// The object whose holder gave this word by [`Magic::into_raw`], if it has a holder left.
+    ///
+    /// # Safety
+    /// The object's memory is not freed yet: its value's `Drop`, which the last holder runs first, waits for this call.
+    pub unsafe fn try_hold(raw: *const ()) -> Option<Magic> {
+        let head = NonNull::new(raw.cast_mut().cast::<Head>())?;
+        // SAFETY: the caller's promise; M1.
+        unsafe { head.as_ref() }.holders.try_hold().then_some(Magic(head))
+    }
+
     /// Takes back what [`Magic::into_raw`] gave.
     ///
     /// # Safety
@@ -275,6 +285,29 @@ mod tests {
         assert_eq!(Magic::of_reference(numbers).unwrap().get(), Some(&43u32));
         drop(other);
         assert!(Magic::of_reference(numbers).is_none());
+    }
+
+    #[test]
+    fn a_word_holds_what_is_still_held() {
+        let magic = Magic::new(RefNumbers([6, 2, 3]), 42u32);
+        let raw = magic.clone().into_raw();
+        // SAFETY: the word of an object that is held; its count is given back once.
+        let (second, first) = unsafe { (Magic::try_hold(raw).unwrap(), Magic::from_raw(raw)) };
+        assert_eq!((second.get::<u32>(), magic.references()), (Some(&42), 3));
+        drop((first, second));
+        assert_eq!(magic.references(), 1);
+    }
+
+    #[test]
+    fn a_binary_holds_the_object_of_its_bytes() {
+        let magic = Magic::new(RefNumbers([7, 2, 3]), *b"some bytes");
+        let data = magic.get::<[u8; 10]>().unwrap().as_ptr();
+        // SAFETY: the bytes are the object's, which nobody changes.
+        let binary = unsafe { SharedBinary::of_object(magic.clone(), data, 10) };
+        assert_eq!((binary.bytes(), binary.capacity(), magic.references()), (&b"some bytes"[..], 10, 2));
+        drop(binary.clone());
+        drop(binary);
+        assert_eq!(magic.references(), 1);
     }
 
     #[test]

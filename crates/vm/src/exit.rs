@@ -193,6 +193,8 @@ fn tell_relatives(left: &mut Parting, ctx: &mut Ctx<'_>) -> bool {
             if let Some(p) = vm.processes.get(watcher.from) {
                 vm.send(p, Signal::Down { reference, reason: ctx.payload(reason) });
             }
+        } else if let Some(watch) = left.watches.next() {
+            drop(watch);
         } else {
             return true;
         }

@@ -33,7 +33,7 @@ impl Vm {
 
     /// As [`Vm::send`]; the signal comes back if the process has ended.
     #[inline]
-    pub(crate) fn try_send(&'static self, process: &Process, signal: Signal) -> Result<(), Signal> {
+    pub fn try_send(&'static self, process: &Process, signal: Signal) -> Result<(), Signal> {
         let wake = process.push(signal)?;
         self.schedule(process, wake);
         Ok(())

@@ -224,6 +224,12 @@ impl Vm {
         unique_integer(self.locals, scheduler, count)
     }
 
+    /// A new unique integer, on a thread that is no scheduler.
+    pub fn foreign_unique(&self) -> i128 {
+        // Relaxed: only uniqueness counts.
+        self.unique(0, self.shared_counts.uniques.fetch_add(1, Ordering::Relaxed))
+    }
+
     /// A new strictly rising unique integer, from the same first one as the others.
     pub fn next_monotonic_unique(&self) -> i128 {
         // Relaxed: the counter's own order is what counts.

@@ -1,9 +1,12 @@
 %% C libraries: how they are loaded and refused, and what the functions of their interface give.
 -module(c_library).
 -export([main/0, load/1]).
--compile([nowarn_unused_function]).
+-compile([nowarn_unused_function, nowarn_deprecated_function]).
 -export([kinds/1, numbers/1, no_float/0, atoms/1, long_atom/0, strings/2, turned/1, bytes/1, part/3, maps/1, compared/2, printed/1, badarg/1,
-         pending/1, box/1, boxed/1, boxes_gone/0, tell/2, thread/0, count/3, bounce/2, dirty/1, dirty_io/1, external/1, private/0]).
+         pending/1, box/1, boxed/1, boxes_gone/0, tell/2, thread/0, count/3, bounce/2, dirty/1, dirty_io/1, external/1, private/0,
+         watcher/0, watch/2, unwatch/2, unwatched/1, dynamic/2, box_bytes/1, unique/1, times/0, variable/2, thread_types/0, thread_types_cpu/0,
+         thread_types_io/0, port/2]).
+
 
 -define(NOT_LOADED, erlang:nif_error(not_loaded)).
 kinds(_) -> ?NOT_LOADED.
@@ -31,6 +34,19 @@ dirty(_) -> ?NOT_LOADED.
 dirty_io(_) -> ?NOT_LOADED.
 external(_) -> ?NOT_LOADED.
 private() -> ?NOT_LOADED.
+watcher() -> ?NOT_LOADED.
+watch(_, _) -> ?NOT_LOADED.
+unwatch(_, _) -> ?NOT_LOADED.
+unwatched(_) -> ?NOT_LOADED.
+dynamic(_, _) -> ?NOT_LOADED.
+box_bytes(_) -> ?NOT_LOADED.
+unique(_) -> ?NOT_LOADED.
+times() -> ?NOT_LOADED.
+variable(_, _) -> ?NOT_LOADED.
+thread_types() -> ?NOT_LOADED.
+thread_types_cpu() -> ?NOT_LOADED.
+thread_types_io() -> ?NOT_LOADED.
+port(_, _) -> ?NOT_LOADED.
 
 load(Info) -> erlang:load_nif(filename:absname("library"), Info).
 
@@ -82,6 +98,18 @@ main() ->
     t:each(external, [a, [1, 2.5, {"b", Large}], #{a => self()}], fun external/1),
     t:c(private, fun private/0),
     t:c(in_funs, fun() -> F = fun kinds/1, G = fun ?MODULE:numbers/1, {F(a) =:= kinds(a), G(1), apply(?MODULE, numbers, [2])} end),
+    t:c(watched, fun watched/0),
+    t:c(watched_ended, fun() -> {P, M} = spawn_monitor(fun() -> ok end), receive {'DOWN', M, _, _, _} -> ok end, watch(watcher(), P) end),
+    t:c(unwatched, fun() -> unwatched(?MODULE) end),
+    t:c(watcher_gone, fun watcher_gone/0),
+    t:c(watched_by_many, fun watched_by_many/0),
+    t:c(dynamic, fun() -> W = watcher(), watch(W, self()), {dynamic(?MODULE, W), dynamic(lists, W), dynamic("no", W), dynamic(?MODULE, make_ref())} end),
+    t:c(box_bytes, fun box_bytes/0),
+    t:c(unique, fun unique/0),
+    t:c(times, fun() -> {{A, B, C}, Now} = times(), {is_integer(A + B + C), Now < erlang:now(), element(1, Now) > 1000} end),
+    t:c(variables, fun() -> os:putenv("MYRIAD_C", "abc"), [variable(N, R) || {N, R} <- [{"MYRIAD_C", 50}, {"MYRIAD_C", 4}, {"MYRIAD_C", 3}, {"MYRIAD_C", 0}, {"MYRIAD_NONE", 50}]] end),
+    t:c(thread_types, fun() -> {thread_types(), thread_types_cpu(), thread_types_io()} end),
+    t:c(port, fun port/0),
     t:c(many, fun() -> lists:sum([element(1, numbers(N)) || N <- lists:seq(1, 20000)]) end).
 
 compile(Module) ->
@@ -93,6 +121,74 @@ resources() ->
     Copy = binary_to_term(term_to_binary(Box)),
     Others = in_others(),
     {boxed(Box), boxed(Copy), is_reference(Box), Box =:= Copy, Others}.
+
+watched() ->
+    W = watcher(),
+    P = spawn(fun() -> receive stop -> ok end end),
+    Q = spawn(fun() -> receive stop -> exit(bad) end end),
+    Terms = [watch(W, X) || X <- [P, P, Q]],
+    {monitored_by, By} = process_info(P, monitored_by),
+    Known = {[is_reference(X) || X <- Terms], length(lists:usort(Terms)), By =:= [W, W]},
+    Unwatched = {unwatch(W, 1), unwatch(W, 1), process_info(P, monitored_by) =:= {monitored_by, [W]}},
+    P ! stop, Q ! stop,
+    Downs = lists:sort([receive {down, I, X, Alive} -> {I, X =:= P, X =:= Q, Alive} after 1000 -> none end || _ <- [1, 2]]),
+    {Known, Unwatched, Downs, unwatch(W, 0), flushed()}.
+
+%% An object that has gone is told nothing more.
+watcher_gone() ->
+    Self = self(),
+    P = spawn(fun() -> receive stop -> ok end end),
+    {_, M} = spawn_monitor(fun() -> W = watcher(), watch(W, P), watch(W, Self), watch(W, self()) end),
+    receive {'DOWN', M, _, _, _} -> ok end,
+    Unwatched = [monitors(X, 100) || X <- [P, Self]],
+    exit(P, kill),
+    {Unwatched, flushed()}.
+
+monitors(P, Tries) ->
+    case process_info(P, monitored_by) of
+        {_, []} -> none;
+        {_, L} when Tries =:= 0 -> length(L);
+        %% What it shows is kept by this process.
+        _ -> erlang:garbage_collect(), timer:sleep(10), monitors(P, Tries - 1)
+    end.
+
+watched_by_many() ->
+    Ws = [watcher() || _ <- lists:seq(1, 200)],
+    Ps = [spawn(fun() -> receive stop -> ok end end) || _ <- lists:seq(1, 50)],
+    [watch(W, P) || W <- Ws, P <- lists:sublist(Ps, 4)],
+    [P ! stop || P <- Ps],
+    Downs = [receive {down, _, _, false} -> ok after 1000 -> none end || _ <- lists:seq(1, length(Ws) * 4)],
+    {length(Downs), length([W || W <- Ws, boxed(W) =:= none]), flushed()}.
+
+box_bytes() ->
+    Before = boxes_gone(),
+    Bytes = box_bytes(7),
+    Part = binary:part(Bytes, 50, 100),
+    erlang:garbage_collect(),
+    Read = {byte_size(Bytes), Part =:= binary:copy(<<"b">>, 100), <<Bytes/binary, "more">> =:= <<(binary:copy(<<"b">>, byte_size(Bytes)))/binary, "more">>},
+    Kept = boxes_gone() - Before,
+    {_, M} = spawn_monitor(fun() -> binary:at(box_bytes(1000), 3) end),
+    receive {'DOWN', M, _, _, _} -> ok end,
+    {Read, Kept, gone_by(Before + 1000, 100) - Before, byte_size(Bytes)}.
+
+unique() ->
+    Plain = [unique(0) || _ <- lists:seq(1, 10)] ++ [erlang:unique_integer() || _ <- lists:seq(1, 10)],
+    Rising = [unique(3), erlang:unique_integer([positive, monotonic]), unique(3)],
+    {length(lists:usort(Plain)), Rising =:= lists:usort(Rising), unique(1) > 0, unique(2) < 0}.
+
+port() ->
+    Port = open_port({spawn, "cat"}, [binary]),
+    Self = self(),
+    spawn_link(fun() -> Self ! port(Port, ["a", <<"b">>]) end),
+    Echo = echo(Port, <<>>, 5),
+    Answer = receive X -> X end,
+    Bad = port(Port, abc),
+    _ = echo(Port, <<>>, 3),
+    port_close(Port),
+    {Echo, Answer, Bad, port(Port, "c")}.
+
+echo(_, Bytes, N) when byte_size(Bytes) >= N -> Bytes;
+echo(Port, Bytes, N) -> receive {Port, {data, More}} -> echo(Port, <<Bytes/binary, More/binary>>, N) after 1000 -> Bytes end.
 
 %% How many objects go with the process that had them.
 in_others() ->

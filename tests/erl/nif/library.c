@@ -276,11 +276,168 @@ NIF(external)
 
 NIF(private) { (void)argc, (void)argv; return enif_make_string(env, enif_priv_data(env), ERL_NIF_LATIN1); }
 
+/* Watches processes, and tells its owner of their ends. */
+struct watcher {
+    ErlNifPid owner;
+    ErlNifMonitor monitors[8];
+    int watched;
+};
+
+static ErlNifResourceType *watchers, *deaf;
+
+static void process_down(ErlNifEnv *env, void *object, ErlNifPid *pid, ErlNifMonitor *monitor)
+{
+    struct watcher *watcher = object;
+    int i = 0;
+    while (i < watcher->watched && enif_compare_monitors(monitor, &watcher->monitors[i]) != 0)
+        i++;
+    ErlNifEnv *own = enif_alloc_env();
+    enif_send(env, &watcher->owner, own, enif_make_tuple4(own, atom(own, "down"), enif_make_int(own, i), enif_make_pid(own, pid),
+        truth(own, enif_is_process_alive(env, pid) || enif_self(env, pid) != NULL)));
+    enif_free_env(own);
+}
+
+static void called(ErlNifEnv *env, void *object, void *data)
+{
+    (void)env;
+    *(int *)data += ((struct watcher *)object)->watched;
+}
+
+NIF(watcher)
+{
+    (void)argc, (void)argv;
+    struct watcher *watcher = enif_alloc_resource(watchers, sizeof *watcher);
+    watcher->watched = 0;
+    enif_self(env, &watcher->owner);
+    ERL_NIF_TERM term = enif_make_resource(env, watcher);
+    enif_release_resource(watcher);
+    return term;
+}
+
+NIF(watch)
+{
+    (void)argc;
+    void *object;
+    ErlNifPid pid;
+    if (!enif_get_resource(env, argv[0], watchers, &object) || !enif_get_local_pid(env, argv[1], &pid))
+        return enif_make_badarg(env);
+    struct watcher *watcher = object;
+    ErlNifMonitor *monitor = &watcher->monitors[watcher->watched];
+    int code = enif_monitor_process(env, watcher, &pid, monitor);
+    if (code != 0)
+        return enif_make_int(env, code);
+    watcher->watched++;
+    return enif_make_monitor_term(env, monitor);
+}
+
+NIF(unwatch)
+{
+    (void)argc;
+    void *object;
+    int i;
+    if (!enif_get_resource(env, argv[0], watchers, &object) || !enif_get_int(env, argv[1], &i))
+        return enif_make_badarg(env);
+    return enif_make_int(env, enif_demonitor_process(env, object, &((struct watcher *)object)->monitors[i]));
+}
+
+/* What monitors and dynamic calls answer that are not possible. */
+NIF(unwatched)
+{
+    (void)argc, (void)argv;
+    ErlNifPid pid;
+    enif_self(env, &pid);
+    void *object = enif_alloc_resource(deaf, 1);
+    int code = enif_monitor_process(env, object, &pid, NULL), data = 0;
+    ERL_NIF_TERM term = enif_make_resource(env, object), module = argv[0];
+    enif_release_resource(object);
+    ErlNifPid nobody;
+    enif_set_pid_undefined(&nobody);
+    void *watcher = enif_alloc_resource(watchers, sizeof(struct watcher));
+    int code2 = enif_monitor_process(env, watcher, &nobody, NULL);
+    enif_release_resource(watcher);
+    return enif_make_tuple5(env, truth(env, code < 0), truth(env, code2 > 0), truth(env, enif_dynamic_resource_call(env, module, atom(env, "deaf"), term, &data)),
+        truth(env, enif_dynamic_resource_call(env, module, atom(env, "watcher"), term, &data)), truth(env, enif_dynamic_resource_call(env, module, atom(env, "none"), term, &data)));
+}
+
+NIF(dynamic)
+{
+    (void)argc;
+    int data = 100, code = enif_dynamic_resource_call(env, argv[0], atom(env, "watcher"), argv[1], &data);
+    return enif_make_tuple2(env, enif_make_int(env, code), enif_make_int(env, data));
+}
+
+/* A binary of a box's bytes, which keeps it. */
+NIF(box_bytes)
+{
+    (void)argc;
+    struct box *box = enif_alloc_resource(boxes, 200);
+    memset(box, 'b', 200);
+    if (!enif_get_int(env, argv[0], &box->value))
+        box->value = 0;
+    ERL_NIF_TERM term = enif_make_resource_binary(env, box, (char *)box + sizeof *box, 200 - sizeof *box);
+    enif_release_resource(box);
+    return term;
+}
+
+NIF(unique)
+{
+    int properties;
+    (void)argc;
+    return enif_get_int(env, argv[0], &properties) ? enif_make_unique_integer(env, properties) : enif_make_badarg(env);
+}
+
+NIF(times) { (void)argc, (void)argv; return enif_make_tuple2(env, enif_cpu_time(env), enif_now_time(env)); }
+
+NIF(variable)
+{
+    (void)argc;
+    char name[50], value[50];
+    size_t room;
+    if (!enif_get_string(env, argv[0], name, sizeof name, ERL_NIF_LATIN1) || !enif_get_ulong(env, argv[1], &room))
+        return enif_make_badarg(env);
+    int code = enif_getenv(name, value, &room);
+    return code == 0 ? enif_make_tuple2(env, enif_make_ulong(env, room), enif_make_string(env, value, ERL_NIF_LATIN1)) : enif_make_int(env, code);
+}
+
+static void *exits(void *kind)
+{
+    *(int *)kind = enif_thread_type();
+    enif_thread_exit(kind);
+    return NULL;
+}
+
+NIF(thread_types)
+{
+    (void)argc, (void)argv;
+    ErlNifTid thread;
+    int kind = 9;
+    void *result;
+    if (enif_thread_create("exits", &thread, exits, &kind, NULL) || enif_thread_join(thread, &result) || result != &kind)
+        return enif_make_badarg(env);
+    return enif_make_tuple2(env, enif_make_int(env, enif_thread_type()), enif_make_int(env, kind));
+}
+
+NIF(port)
+{
+    (void)argc;
+    ErlNifPort port;
+    if (!enif_get_local_port(env, argv[0], &port))
+        return enif_make_badarg(env);
+    ErlNifEnv *own = enif_alloc_env();
+    int alive = enif_is_port_alive(env, &port), sent = enif_port_command(env, &port, NULL, argv[1]);
+    int again = enif_port_command(env, &port, own, enif_make_string(own, "own", ERL_NIF_LATIN1));
+    enif_free_env(own);
+    return enif_make_tuple3(env, truth(env, alive), truth(env, sent), truth(env, again));
+}
+
 static int load(ErlNifEnv *env, void **data, ERL_NIF_TERM info)
 {
     ErlNifResourceFlags tried;
     int code;
     boxes = enif_open_resource_type(env, NULL, "box", box_gone, ERL_NIF_RT_CREATE, &tried);
+    ErlNifResourceTypeInit init = {.down = process_down, .members = 4, .dyncall = called}, none = {0};
+    watchers = enif_init_resource_type(env, "watcher", &init, ERL_NIF_RT_CREATE, NULL);
+    deaf = enif_open_resource_type_x(env, "deaf", &none, ERL_NIF_RT_CREATE, NULL);
     *data = "the library's own";
     return boxes == NULL || tried != ERL_NIF_RT_CREATE ? 1 : enif_get_int(env, info, &code) ? code : 0;
 }
@@ -291,7 +448,10 @@ static ErlNifFunc functions[] = {
     {"compared", 2, compared, 0}, {"printed", 1, printed, 0}, {"badarg", 1, badarg, 0}, {"pending", 1, pending, 0}, {"box", 1, box, 0},
     {"boxed", 1, boxed, 0}, {"boxes_gone", 0, boxes_gone, 0}, {"tell", 2, tell, 0}, {"thread", 0, thread, 0}, {"count", 3, count, 0}, {"bounce", 2, bounce, ERL_NIF_DIRTY_JOB_CPU_BOUND},
     {"dirty", 1, dirty, ERL_NIF_DIRTY_JOB_CPU_BOUND}, {"dirty_io", 1, dirty, ERL_NIF_DIRTY_JOB_IO_BOUND}, {"external", 1, external, 0},
-    {"private", 0, private, 0},
+    {"private", 0, private, 0}, {"watcher", 0, watcher, 0}, {"watch", 2, watch, 0}, {"unwatch", 2, unwatch, 0}, {"unwatched", 1, unwatched, 0},
+    {"dynamic", 2, dynamic, 0}, {"box_bytes", 1, box_bytes, 0}, {"unique", 1, unique, 0}, {"times", 0, times, 0}, {"variable", 2, variable, 0},
+    {"thread_types", 0, thread_types, 0}, {"thread_types_cpu", 0, thread_types, ERL_NIF_DIRTY_JOB_CPU_BOUND},
+    {"thread_types_io", 0, thread_types, ERL_NIF_DIRTY_JOB_IO_BOUND}, {"port", 2, port, 0},
 };
 
 #define INIT(module) ERL_NIF_INIT(module, functions, load, NULL, NULL, NULL)

@@ -35,6 +35,20 @@ impl PortOps for Ports {
         }
     }
 
+    fn command(&self, vm: &'static Vm, port: PortId, from: Option<Pid>, data: Term) -> bool {
+        let Some(system) = System::of(vm) else { return false };
+        let (Some(port), Some(data)) = (system.get(port), Output::of(data)) else { return false };
+        port.perform(system, move |system, port| {
+            let _work = port.works(system);
+            let mut state = port.lock();
+            if state.common.is_open() {
+                let sender = from.unwrap_or(state.common.owner);
+                port.output(system, &mut state, sender, data);
+            }
+        });
+        true
+    }
+
     fn signal(&self, vm: &'static Vm, port: PortId, signal: Signal) {
         let Some(system) = System::of(vm) else { return };
         match system.get(port) {

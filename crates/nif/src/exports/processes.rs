@@ -3,7 +3,7 @@
 use crate::abi::{Function, Identifier, Out, Row, Text, Word};
 use crate::define::exports;
 use crate::env::{Env, Later};
-use crate::load;
+use crate::load::with_processes;
 use myriad_process::names::Named;
 use myriad_process::{Message, Payload};
 use myriad_sched::DirtyKind;
@@ -14,16 +14,6 @@ use std::ffi::c_int;
 /// The process of an identifier.
 fn pid_of(identifier: &Identifier) -> Option<Pid> {
     identifier.0.term().as_local_pid()
-}
-
-/// Runs with the processes of the VM held in place, on whatever thread this is.
-fn with_processes<R>(look: impl FnOnce(&'static Vm) -> R) -> Option<R> {
-    let vm = load::vm()?;
-    // Threads of the VM count for thread progress while a library runs on them.
-    let pinned = (!load::is_vm_thread()).then(|| vm.progress.pin());
-    let result = look(vm);
-    drop(pinned);
-    Some(result)
 }
 
 fn is_alive(vm: &'static Vm, pid: Pid) -> bool {
@@ -109,6 +99,23 @@ exports! {
             true
         });
         c_int::from(sent == Some(true))
+    }
+
+    /// Is there such a port?
+    fn enif_is_port_alive(_env: Option<&mut Env>, port: &Identifier) -> c_int {
+        let alive = port.0.term().as_local_port().and_then(|port| with_processes(|vm| vm.ports()?.is_open(vm, port).then_some(())));
+        c_int::from(alive.flatten().is_some())
+    }
+
+    /// Sends iodata to a port, whoever its owner is; an environment of its own is empty then. Is there such a port, and are these iodata?
+    fn enif_port_command(caller: Option<&mut Env>, port: &Identifier, env: Option<&mut Env>, data: Word) -> c_int {
+        let Some(port) = port.0.term().as_local_port() else { return 0 };
+        let from = caller.and_then(Env::ctx).map(|ctx| ctx.pid());
+        let sent = with_processes(|vm| vm.ports()?.command(vm, port, from, data.term()).then_some(()));
+        if let Some(env) = env {
+            env.clear();
+        }
+        c_int::from(sent.flatten().is_some())
     }
 
     /// So many hundredths of a slice are used; is the slice over?

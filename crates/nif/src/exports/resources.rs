@@ -1,10 +1,12 @@
 //! Resources and a library's own data.
 
-use crate::abi::{Destructor, Out, Text, Word};
+use crate::abi::{Destructor, Identifier, Monitor, Out, ResourceTypeInit, Text, Word};
 use crate::define::exports;
 use crate::env::Env;
-use crate::resource::{self, Opened, ResourceType};
+use crate::load::with_processes;
+use crate::resource::{self, Callbacks, Opened, ResourceType};
 use myriad_sync::atomic::{AtomicU64, Ordering};
+use myriad_term::binary::SharedBinary;
 use myriad_term::magic::magic_reference;
 use myriad_term::{Build, RefNumbers};
 use std::cell::Cell;
@@ -42,20 +44,27 @@ pub(super) fn reference(env: &mut Env) -> Word {
     env.reference(numbers()).into()
 }
 
+/// The first functions of a table, so many of them.
+fn callbacks(init: &ResourceTypeInit, members: c_int) -> Callbacks {
+    Callbacks {
+        destructor: init.destructor.filter(|_| members >= 1),
+        stop: init.stop.filter(|_| members >= 2),
+        down: init.down.filter(|_| members >= 3),
+        // A table of an older header ends before it.
+        dynamic_call: if members >= 4 { init.dynamic_call } else { None },
+        library: None,
+    }
+}
+
 const CREATE: c_uint = 1;
 const TAKE_OVER: c_uint = 2;
 
-fn open(
-    env: &mut Env,
-    name: Text,
-    destructor: Option<Destructor>,
-    flags: c_uint,
-    tried: Out<c_uint>,
-) -> *const ResourceType {
-    let Some(module) = env.library().map(|library| library.module) else { return std::ptr::null() };
+fn open(env: &mut Env, name: Text, callbacks: Callbacks, flags: c_uint, tried: Out<c_uint>) -> *const ResourceType {
+    let Some(library) = env.library() else { return std::ptr::null() };
     let Some(opening) = env.opening() else { return std::ptr::null() };
     let (creates, takes_over) = (flags & CREATE != 0, flags & TAKE_OVER != 0);
-    match Opened::new(module, name.bytes(), destructor, creates, takes_over && opening.is_upgrade) {
+    let callbacks = Callbacks { library: Some(library), ..callbacks };
+    match Opened::new(library.module, name.bytes(), callbacks, creates, takes_over && opening.is_upgrade) {
         Some(opened) => {
             tried.set_if_wanted(if opened.is_taken_over { TAKE_OVER } else { CREATE });
             let of = opened.of();
@@ -85,8 +94,81 @@ exports! {
         flags: c_uint,
         tried: Out<c_uint>,
     ) -> *const ResourceType {
-        open(env, name, destructor, flags, tried)
+        open(env, name, Callbacks { destructor, ..Callbacks::default() }, flags, tried)
     }
+
+    /// A type of resources with the first three functions, which the table always has.
+    fn enif_open_resource_type_x(
+        env: &mut Env,
+        name: Text,
+        init: &ResourceTypeInit,
+        flags: c_uint,
+        tried: Out<c_uint>,
+    ) -> *const ResourceType {
+        open(env, name, callbacks(init, 3), flags, tried)
+    }
+
+    /// A type of resources with as many functions as the table says.
+    fn enif_init_resource_type(
+        env: &mut Env,
+        name: Text,
+        init: &ResourceTypeInit,
+        flags: c_uint,
+        tried: Out<c_uint>,
+    ) -> *const ResourceType {
+        open(env, name, callbacks(init, init.members), flags, tried)
+    }
+
+    /// Calls the function `dyncall` of the type of this module and name, if the reference leads to an object of it: 0, or 1 if not.
+    fn enif_dynamic_resource_call(env: &mut Env, module: Word, name: Word, object: Word, data: *mut c_void) -> c_int {
+        let (Some(module), Some(name)) = (module.term().as_atom(), name.term().as_atom()) else { return 1 };
+        let Some(of) = resource::find(module, name.text().as_bytes()) else { return 1 };
+        let Some(call) = of.callbacks().dynamic_call else { return 1 };
+        let object = object.term().as_magic().and_then(|holder| resource::object_of(&holder, of));
+        let Some(object) = object else { return 1 };
+        // SAFETY: ABI1: the type's function, of an object that the reference holds meanwhile.
+        unsafe { call(env, object, data) };
+        0
+    }
+
+    /// A binary of bytes of an object, which it keeps.
+    fn enif_make_resource_binary(env: &mut Env, object: *const c_void, data: *const u8, size: usize) -> Word {
+        // SAFETY: ABI1: an object that is alive, and bytes that stay as long as it is.
+        let shared = unsafe { SharedBinary::of_object(resource::keep(object), data, size) };
+        env.shared_binary(shared).into()
+    }
+
+    /// Calls the type's function `down` when the process ends: 0; 1 if it has ended; less than 0 if there is no such function.
+    fn enif_monitor_process(_env: Option<&mut Env>, object: *const c_void, pid: &Identifier, to: Out<Monitor>) -> c_int {
+        let reference = numbers();
+        // SAFETY: ABI1: an object that is alive.
+        let watched = unsafe { resource::with(object, |resource| {
+            resource.of().callbacks().down?;
+            to.set_if_wanted(Monitor::new(reference));
+            let pid = pid.0.term().as_local_pid();
+            Some(pid.and_then(|pid| with_processes(|vm| resource.monitors().watch(vm, pid, reference))) == Some(true))
+        }) };
+        match watched.flatten() {
+            Some(true) => 0,
+            Some(false) => 1,
+            None => -1,
+        }
+    }
+
+    /// It is called no more: 0; 1 if it has been called, or the monitor is none of this object.
+    fn enif_demonitor_process(_env: Option<&mut Env>, object: *const c_void, monitor: &Monitor) -> c_int {
+        // SAFETY: ABI1: an object that is alive.
+        let over = unsafe {
+            resource::with(object, |resource| with_processes(|vm| resource.monitors().unwatch(vm, monitor.reference())))
+        };
+        c_int::from(over.flatten() != Some(true))
+    }
+
+    /// An order of monitors: less than 0, 0 or more.
+    fn enif_compare_monitors(a: &Monitor, b: &Monitor) -> c_int { a.cmp(b) as c_int }
+
+    /// A term that stands for a monitor.
+    fn enif_make_monitor_term(env: &mut Env, monitor: &Monitor) -> Word { env.reference(monitor.reference()).into() }
 
     /// A new object, which the caller holds.
     fn enif_alloc_resource(of: &'static ResourceType, size: usize) -> *mut c_void {
