@@ -254,6 +254,93 @@ impl Monitor {
     }
 }
 
+/// `SysIOVec`: bytes that something else keeps.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Piece {
+    data: *const u8,
+    len: usize,
+}
+
+impl Piece {
+    /// These bytes.
+    pub(crate) fn of(bytes: &[u8]) -> Piece {
+        Piece { data: bytes.as_ptr(), len: bytes.len() }
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The bytes.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        Row(self.data).slice(self.len)
+    }
+
+    /// All but the first ones, which are no more than there are.
+    pub(crate) fn without(&self, first: usize) -> Piece {
+        Piece::of(&self.bytes()[first..])
+    }
+}
+
+/// `ErlNifIOVec`
+#[repr(C)]
+pub struct IoVector {
+    count: c_int,
+    size: usize,
+    pieces: *const Piece,
+    owners: *const *const (),
+    /// 1: without an environment that keeps the vector behind it.
+    flags: c_int,
+    few: [Piece; 16],
+    /// The vector behind it.
+    vector: *mut (),
+    spare: [*const (); 15],
+}
+
+impl IoVector {
+    pub(crate) const EMPTY: IoVector = IoVector {
+        count: 0,
+        size: 0,
+        pieces: std::ptr::null(),
+        owners: std::ptr::null(),
+        flags: 0,
+        few: [Piece { data: std::ptr::null(), len: 0 }; 16],
+        vector: std::ptr::null_mut(),
+        spare: [std::ptr::null(); 15],
+    };
+
+    /// One of these pieces with their owners, as many.
+    pub(crate) fn new(pieces: &[Piece], owners: &[*const ()], vector: *mut ()) -> IoVector {
+        let size = pieces.iter().map(Piece::len).sum();
+        let (count, owners) = (pieces.len() as c_int, owners.as_ptr());
+        IoVector { count, size, pieces: pieces.as_ptr(), owners, vector, ..IoVector::EMPTY }
+    }
+
+    /// How many bytes there are.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The pieces with their owners.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (Piece, *const ())> {
+        let count = usize::try_from(self.count).unwrap_or(0);
+        Row(self.pieces).slice(count).iter().copied().zip(Row(self.owners).slice(count).iter().copied())
+    }
+
+    /// The vector behind it lasts until it is taken.
+    pub(crate) fn lasts(&mut self, vector: *mut ()) {
+        self.flags = 1;
+        self.vector = vector;
+    }
+
+    /// The vector behind it, if that lasts.
+    pub(crate) fn take_vector(&mut self) -> Option<*mut ()> {
+        (std::mem::replace(&mut self.flags, 0) == 1).then_some(self.vector)
+    }
+}
+
 /// `ErlNifSysInfo`
 #[repr(C)]
 pub struct SystemInfo {
@@ -274,6 +361,7 @@ pub const LATIN1: c_uint = 1;
 // The sizes that the header's types have on 64-bit machines.
 const _: () = {
     assert!(size_of::<FunctionEntry>() == 32 && size_of::<LibraryEntry>() == 96 && size_of::<Binary>() == 40);
+    assert!(size_of::<IoVector>() == 424 && std::mem::offset_of!(IoVector, few) == 40);
     assert!(size_of::<Monitor>() == 32 && size_of::<ResourceTypeInit>() == 40);
     assert!(size_of::<MapIterator>() == 56 && size_of::<SystemInfo>() == 56);
     assert!(std::mem::offset_of!(LibraryEntry, load) == 32 && std::mem::offset_of!(LibraryEntry, variant) == 64);

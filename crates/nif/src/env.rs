@@ -14,6 +14,7 @@ use myriad_term::binary::SharedBinary;
 use myriad_term::{Alloc, Atom, Mfa, Term, am};
 use myriad_vm::bif::{BADARG, Escape};
 use myriad_vm::{BifResult, Ctx};
+use std::any::Any;
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::ptr::NonNull;
@@ -55,6 +56,7 @@ enum Raised {
 pub(crate) enum Held {
     Own(Vec<u8>),
     Shared(SharedBinary),
+    Vector(Box<dyn Any>),
 }
 
 /// A call that is to follow.

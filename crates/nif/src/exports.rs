@@ -3,6 +3,7 @@
 mod binaries;
 mod maps;
 mod processes;
+mod queues;
 mod resources;
 mod system;
 mod terms;
@@ -19,24 +20,19 @@ const IN_C: &[&str] = &[
 ];
 
 /// The names of the functions that there are, part by part.
-const EXPORTED: [&[&str]; 7] =
-    [IN_C, binaries::NAMES, maps::NAMES, processes::NAMES, resources::NAMES, system::NAMES, terms::NAMES];
+const EXPORTED: [&[&str]; 8] = [
+    IN_C,
+    binaries::NAMES,
+    maps::NAMES,
+    processes::NAMES,
+    queues::NAMES,
+    resources::NAMES,
+    system::NAMES,
+    terms::NAMES,
+];
 
 /// The names of those that the interface has and this does not.
-pub const MISSING: &[&str] = &[
-    "enif_free_iovec",
-    "enif_inspect_iovec",
-    "enif_ioq_create",
-    "enif_ioq_deq",
-    "enif_ioq_destroy",
-    "enif_ioq_enq_binary",
-    "enif_ioq_enqv",
-    "enif_ioq_peek",
-    "enif_ioq_peek_head",
-    "enif_ioq_size",
-    "enif_select",
-    "enif_select_x",
-];
+pub const MISSING: &[&str] = &["enif_select", "enif_select_x"];
 
 /// The names of all functions of the interface, there or not.
 pub fn names() -> impl Iterator<Item = &'static str> {

@@ -11,6 +11,7 @@
 //! | [`mod@env`] | environments, and calls of libraries' functions |
 //! | `linker` | how the system maps libraries |
 //! | [`load`] | `erlang:load_nif/2` |
+//! | `queue` | I/O vectors and I/O queues |
 //! | [`resource`] | objects of a library that terms refer to |
 //! | `monitor` | what these watch |
 //! | `exports` | the functions of the interface |
@@ -23,6 +24,7 @@ mod exports;
 mod linker;
 pub mod load;
 mod monitor;
+mod queue;
 pub mod resource;
 
 pub use exports::{MISSING, names};

@@ -5,7 +5,7 @@
 -export([kinds/1, numbers/1, no_float/0, atoms/1, long_atom/0, strings/2, turned/1, bytes/1, part/3, maps/1, compared/2, printed/1, badarg/1,
          pending/1, box/1, boxed/1, boxes_gone/0, tell/2, thread/0, count/3, bounce/2, dirty/1, dirty_io/1, external/1, private/0,
          watcher/0, watch/2, unwatch/2, unwatched/1, dynamic/2, box_bytes/1, unique/1, times/0, variable/2, thread_types/0, thread_types_cpu/0,
-         thread_types_io/0, port/2]).
+         thread_types_io/0, port/2, queue/1]).
 
 
 -define(NOT_LOADED, erlang:nif_error(not_loaded)).
@@ -47,6 +47,7 @@ thread_types() -> ?NOT_LOADED.
 thread_types_cpu() -> ?NOT_LOADED.
 thread_types_io() -> ?NOT_LOADED.
 port(_, _) -> ?NOT_LOADED.
+queue(_) -> ?NOT_LOADED.
 
 load(Info) -> erlang:load_nif(filename:absname("library"), Info).
 
@@ -110,6 +111,8 @@ main() ->
     t:c(variables, fun() -> os:putenv("MYRIAD_C", "abc"), [variable(N, R) || {N, R} <- [{"MYRIAD_C", 50}, {"MYRIAD_C", 4}, {"MYRIAD_C", 3}, {"MYRIAD_C", 0}, {"MYRIAD_NONE", 50}]] end),
     t:c(thread_types, fun() -> {thread_types(), thread_types_cpu(), thread_types_io()} end),
     t:c(port, fun port/0),
+    t:each(queue, queues(), fun queue/1),
+    t:c(queue_long, fun queue_long/0),
     t:c(many, fun() -> lists:sum([element(1, numbers(N)) || N <- lists:seq(1, 20000)]) end).
 
 compile(Module) ->
@@ -182,10 +185,24 @@ port() ->
     spawn_link(fun() -> Self ! port(Port, ["a", <<"b">>]) end),
     Echo = echo(Port, <<>>, 5),
     Answer = receive X -> X end,
-    Bad = port(Port, abc),
-    _ = echo(Port, <<>>, 3),
     port_close(Port),
-    {Echo, Answer, Bad, port(Port, "c")}.
+    {Echo, Answer, port(Port, "c")}.
+
+queues() ->
+    Large = binary:copy(<<"0123456789">>, 20),
+    <<_:3, Unaligned:5/binary, _/bitstring>> = <<1:3, "unaligned">>,
+    Lists = [[], [<<"ab">>, <<"cde">>], [<<>>, <<"a">>, <<>>], [<<"a">>, binary:part(Large, 190, 10), Unaligned], [a], [<<1:3>>, <<"abc", 1:5>>], <<"ab">>, [<<"a">> | b],
+             lists:duplicate(20, <<"x">>), [<<"a">>, Large]],
+    [[], [{take, [], 0, 0}], [{take, [], 1, 0}]]
+        ++ [[{How, Bytes, Skip, 0}, {take, [], 1, 0}, {How, Bytes, 1, 0}, {take, [], 2, 0}] || How <- [looked, owned], Bytes <- [<<"abc">>, <<>>, Unaligned], Skip <- [0, 1, 3, 4, 9]]
+        ++ [[{How, List, Skip, 100}, {take, [], 3, 0}] || How <- [vector, small, lasting], List <- Lists, Skip <- [0, 2, 50]]
+        ++ [[{How, [<<"ab">>, <<"cde">>, <<"f">>, <<>>, <<"g">>], 0, Most} || Most <- [0, 1, 2, 3, 4]] || How <- [vector, small, lasting]].
+
+%% More than the queue has room for at first, half of it again and again.
+queue_long() ->
+    Steps = [Step || I <- lists:seq(1, 100), Step <- [{vector, [<<I:16>>, <<(-I):16>>], I rem 5, 9}, {take, [], I rem 3, 0}]],
+    {true, Answers} = queue(Steps),
+    erlang:phash2(Answers).
 
 echo(_, Bytes, N) when byte_size(Bytes) >= N -> Bytes;
 echo(Port, Bytes, N) -> receive {Port, {data, More}} -> echo(Port, <<Bytes/binary, More/binary>>, N) after 1000 -> Bytes end.

@@ -430,6 +430,73 @@ NIF(port)
     return enif_make_tuple3(env, truth(env, alive), truth(env, sent), truth(env, again));
 }
 
+/* What a queue has: its size, the bytes and the number of its pieces, and its first one. */
+static ERL_NIF_TERM queued(ErlNifEnv *env, ErlNifIOQueue *queue)
+{
+    int count = 77;
+    SysIOVec *pieces = enif_ioq_peek(queue, &count);
+    ErlNifBinary all;
+    size_t at = 0, size = enif_ioq_size(queue), first = 77;
+    enif_alloc_binary(size, &all);
+    for (int i = 0; i < count; at += pieces[i++].iov_len)
+        memcpy(all.data + at, pieces[i].iov_base, pieces[i].iov_len);
+    ERL_NIF_TERM head, bytes = enif_make_binary(env, &all);
+    if (!enif_ioq_peek_head(env, queue, &first, &head))
+        head = atom(env, "none");
+    return enif_make_tuple5(env, enif_make_ulong(env, size), bytes, enif_make_int(env, count), enif_make_ulong(env, first), head);
+}
+
+/* Does one thing to a queue; the answer. */
+static ERL_NIF_TERM queue_step(ErlNifEnv *env, ErlNifIOQueue *queue, ERL_NIF_TERM step)
+{
+    const ERL_NIF_TERM *parts;
+    int arity, most;
+    char what[10];
+    unsigned long skip;
+    ErlNifBinary binary, copy;
+    ERL_NIF_TERM rest;
+    ErlNifIOVec vector, *to = NULL;
+    if (!enif_get_tuple(env, step, &arity, &parts) || arity != 4 || !enif_get_atom(env, parts[0], what, sizeof what, ERL_NIF_LATIN1)
+        || !enif_get_ulong(env, parts[2], &skip) || !enif_get_int(env, parts[3], &most))
+        return atom(env, "wrong");
+    if (strcmp(what, "take") == 0) {
+        size_t left = 77;
+        int taken = enif_ioq_deq(queue, skip, &left);
+        return enif_make_tuple2(env, truth(env, taken), enif_make_ulong(env, left));
+    }
+    if (strcmp(what, "looked") == 0)
+        return enif_inspect_binary(env, parts[1], &binary) ? truth(env, enif_ioq_enq_binary(queue, &binary, skip)) : atom(env, "badarg");
+    if (strcmp(what, "owned") == 0) {
+        if (!enif_inspect_binary(env, parts[1], &binary))
+            return atom(env, "badarg");
+        enif_alloc_binary(binary.size, &copy);
+        memcpy(copy.data, binary.data, binary.size);
+        return truth(env, enif_ioq_enq_binary(queue, &copy, skip));
+    }
+    int lasts = strcmp(what, "lasting") == 0;
+    if (strcmp(what, "small") == 0)
+        to = &vector;
+    if (!enif_inspect_iovec(lasts ? NULL : env, most, parts[1], &rest, &to))
+        return atom(env, "badarg");
+    ERL_NIF_TERM answer = enif_make_tuple4(env, truth(env, enif_ioq_enqv(queue, to, skip)), enif_make_int(env, to->iovcnt), enif_make_ulong(env, to->size), rest);
+    if (lasts)
+        enif_free_iovec(to);
+    return answer;
+}
+
+NIF(queue)
+{
+    (void)argc;
+    ErlNifIOQueue *queue = enif_ioq_create(ERL_NIF_IOQ_NORMAL);
+    ERL_NIF_TERM head, rest = argv[0], answers = enif_make_list(env, 0);
+    while (enif_get_list_cell(env, rest, &head, &rest)) {
+        ERL_NIF_TERM answer = queue_step(env, queue, head);
+        answers = enif_make_list_cell(env, enif_make_tuple2(env, answer, queued(env, queue)), answers);
+    }
+    enif_ioq_destroy(queue);
+    return enif_make_tuple2(env, truth(env, enif_ioq_create(7) == NULL), answers);
+}
+
 static int load(ErlNifEnv *env, void **data, ERL_NIF_TERM info)
 {
     ErlNifResourceFlags tried;
@@ -451,7 +518,7 @@ static ErlNifFunc functions[] = {
     {"private", 0, private, 0}, {"watcher", 0, watcher, 0}, {"watch", 2, watch, 0}, {"unwatch", 2, unwatch, 0}, {"unwatched", 1, unwatched, 0},
     {"dynamic", 2, dynamic, 0}, {"box_bytes", 1, box_bytes, 0}, {"unique", 1, unique, 0}, {"times", 0, times, 0}, {"variable", 2, variable, 0},
     {"thread_types", 0, thread_types, 0}, {"thread_types_cpu", 0, thread_types, ERL_NIF_DIRTY_JOB_CPU_BOUND},
-    {"thread_types_io", 0, thread_types, ERL_NIF_DIRTY_JOB_IO_BOUND}, {"port", 2, port, 0},
+    {"thread_types_io", 0, thread_types, ERL_NIF_DIRTY_JOB_IO_BOUND}, {"port", 2, port, 0}, {"queue", 1, queue, 0},
 };
 
 #define INIT(module) ERL_NIF_INIT(module, functions, load, NULL, NULL, NULL)

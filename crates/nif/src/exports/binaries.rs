@@ -19,7 +19,7 @@ fn fresh(size: usize) -> Option<Binary> {
 }
 
 /// What a binary owns, which it does no more.
-fn disown(binary: &mut Binary) -> Option<SharedBinary> {
+pub(super) fn disown(binary: &mut Binary) -> Option<SharedBinary> {
     let owned = std::mem::replace(&mut binary.owned, std::ptr::null());
     // SAFETY: what `fresh` put there, and nobody has taken since.
     (!owned.is_null()).then(|| unsafe { SharedBinary::from_raw(owned) })
