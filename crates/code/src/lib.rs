@@ -50,6 +50,19 @@ pub trait BuiltIn: Sync + 'static {
     fn is_nif(&self) -> bool;
 }
 
+/// Where a version of a module has its NIFs from.
+pub trait NifLibrary: Send + Sync {
+    /// The version has been purged: nothing leads into it any more. Called once.
+    fn leave(&self);
+}
+
+/// The VM itself has the NIFs.
+pub struct BuiltInNifs;
+
+impl NifLibrary for BuiltInNifs {
+    fn leave(&self) {}
+}
+
 /// The built-ins that stand in place of functions of loaded modules.
 pub trait BuiltIns<R: Runtime> {
     /// The one that replaces this function from the beginning.

@@ -14,8 +14,8 @@
 use crate::module::Constants;
 use crate::{BuiltIns, Executor, Function, Module, Runtime};
 use myriad_heap::LiteralArea;
-use myriad_sync::atomic::{AtomicBool, AtomicPtr, AtomicU32};
-use myriad_sync::{LockClass, Mutex, Pins};
+use myriad_sync::atomic::{AtomicPtr, AtomicU32};
+use myriad_sync::{LockClass, Mutex, OnceLock, Pins};
 use myriad_term::atom::AtomError;
 use myriad_term::{Arena, Atom, Build, Export, FunEntry, FunId, Mfa, Term};
 use std::fmt;
@@ -197,7 +197,7 @@ pub fn prepare<R: Runtime>(
         exports,
         on_load: None,
         breakpoints: AtomicU32::new(0),
-        has_nifs: AtomicBool::new(false),
+        nifs: OnceLock::new(),
         pins: Pins::new(),
         md5,
         runs_intrinsics: bifs.runs_intrinsics(name, md5),

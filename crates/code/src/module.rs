@@ -14,11 +14,11 @@
 //! the continuation's own slot in the frame that it returns to, so a stack is walked exactly:
 //! `[y0..y(n-1)][continuation c][c.frame slots][next continuation]...`
 
-use crate::{Executor, Runtime};
+use crate::{Executor, NifLibrary, Runtime};
 use myriad_heap::LiteralArea;
 use myriad_process::CodePtr;
-use myriad_sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
-use myriad_sync::{EntryWords, LockClass, Mutex, Pins, ShardedCounter};
+use myriad_sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use myriad_sync::{EntryWords, LockClass, Mutex, OnceLock, Pins, ShardedCounter};
 use myriad_term::{Atom, Build, Export, FunEntry, Mfa, Term};
 use std::collections::HashMap;
 
@@ -152,8 +152,8 @@ pub struct Module<R: Runtime> {
     pub on_load: Option<Box<Export>>,
     /// How many of its functions have a breakpoint; the tracer changes it, under a lock of its own.
     pub breakpoints: AtomicU32,
-    /// Has `erlang:load_nif/2` succeeded?
-    pub has_nifs: AtomicBool,
+    /// Where its NIFs are from, once `erlang:load_nif/2` has succeeded; set under the code server's lock.
+    pub nifs: OnceLock<Box<dyn NifLibrary>>,
     /// Who reads the version for longer than a slice: compilers (code/U4).
     pub pins: Pins,
     /// MD5 of the essential chunks.

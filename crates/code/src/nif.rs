@@ -1,7 +1,6 @@
 //! Binding the functions of NIF modules.
 
-use crate::{BuiltIns, CodeServer, Executor, Runtime};
-use myriad_sync::atomic::Ordering;
+use crate::{BuiltIns, CodeServer, Executor, NifLibrary, Runtime};
 use myriad_term::{Atom, Mfa};
 
 /// What came of binding a module's NIFs.
@@ -24,8 +23,7 @@ impl<R: Runtime> CodeServer<R> {
         let table = self.table.write();
         let entry = table.get(name).ok_or(NifBinding::NotLoaded)?;
         let module = entry.on_load.as_ref().or(entry.current.as_ref()).ok_or(NifBinding::NotLoaded)?.get();
-        // Relaxed: under the code server's lock.
-        let has_nifs = |module: &crate::Module<R>| module.has_nifs.load(Ordering::Relaxed);
+        let has_nifs = |module: &crate::Module<R>| module.nifs.get().is_some();
         if has_nifs(module) {
             return Err(NifBinding::Again);
         }
@@ -35,15 +33,20 @@ impl<R: Runtime> CodeServer<R> {
     }
 
     /// Replaces the functions of the module that the registry has NIFs for: of the version whose on_load function runs, or
-    /// else of the current one.
-    pub fn bind_nifs(&self, name: Atom, bifs: &dyn BuiltIns<R>, engine: &dyn Executor<R>) -> NifBinding {
+    /// else of the current one. They are this library's.
+    pub fn bind_nifs(
+        &self,
+        name: Atom,
+        bifs: &dyn BuiltIns<R>,
+        engine: &dyn Executor<R>,
+        library: Box<dyn NifLibrary>,
+    ) -> NifBinding {
         let table = self.table.write();
         let Some(module) = table.get(name).and_then(|entry| entry.on_load.as_ref().or(entry.current.as_ref())) else {
             return NifBinding::NotLoaded;
         };
         let module = module.get();
-        // Relaxed: under the code server's lock.
-        if module.has_nifs.swap(true, Ordering::Relaxed) {
+        if module.nifs.set(library).is_err() {
             return NifBinding::Again;
         }
         for function in &module.functions {

@@ -94,6 +94,14 @@ impl<R: Runtime> Retired<R> {
         unsafe { &*self.0 }.pins.is_pinned()
     }
 
+    /// Tells where its NIFs are from that it has been purged. To be called once.
+    pub fn leave_nifs(&self) {
+        // SAFETY: it owns the module until `free`.
+        if let Some(nifs) = unsafe { &*self.0 }.nifs.get() {
+            nifs.leave();
+        }
+    }
+
     /// Its literals, which outlive it (U3).
     pub fn take_literals(&self) -> LiteralArea {
         // SAFETY: it owns the module until `free`.

@@ -6,7 +6,7 @@
 //!      term" on OTP is an integer here.
 
 use crate::abi::{Function, Word};
-use crate::load::Library;
+use crate::load::{Held as HeldLibrary, Library};
 use crate::resource::Opened;
 use myriad_heap::{Draft, Fragment};
 use myriad_sched::DirtyKind;
@@ -204,14 +204,19 @@ impl Env {
 pub(crate) fn call(ctx: &mut Ctx<'_>, function: Function, arguments: &[Term], library: &'static Library) -> BifResult {
     let mut env = Env::of_call(ctx, library);
     CALLS.set(CALLS.get() + 1);
+    let mut held = None;
     if ctx.sched.dirty {
+        // The process may end meanwhile, and its module be purged.
+        held = Some(HeldLibrary::again(library));
         let is_for_input = ctx.sched.id >= ctx.vm.config.schedulers + ctx.vm.config.dirty_cpu;
         DIRTY_KIND.set(if is_for_input { 3 } else { 2 });
     }
     // SAFETY: ABI1: a NIF of the library's table. A term is a word, so the arguments are a row of words.
     let word = unsafe { function(&mut env, arguments.len() as c_int, arguments.as_ptr().cast()) };
     CALLS.set(CALLS.get() - 1);
-    env.outcome(ctx, word, library)
+    let outcome = env.outcome(ctx, word, library);
+    drop(held);
+    outcome
 }
 
 thread_local! {
@@ -236,10 +241,10 @@ pub(crate) fn is_calling() -> bool {
 fn go_on_later(ctx: &mut Ctx<'_>, later: Later, library: &'static Library) -> BifResult {
     let name = Mfa { module: library.module, function: later.name, arity: later.arguments.len() as u8 };
     let dirty = later.dirty.filter(|_| !ctx.sched.dirty);
-    let mut later = Some(later);
+    let mut later = Some((later, HeldLibrary::again(library)));
     let rest = move |ctx: &mut Ctx<'_>| match later.take() {
-        Some(later) if later.dirty.is_some() && !ctx.sched.dirty => go_on_later(ctx, later, library),
-        Some(later) => call(ctx, later.function, &later.arguments, library),
+        Some((later, _held)) if later.dirty.is_some() && !ctx.sched.dirty => go_on_later(ctx, later, library),
+        Some((later, _held)) => call(ctx, later.function, &later.arguments, library),
         None => Err(BADARG),
     };
     let escape = ctx.yield_as(Some(name), Box::new(rest));

@@ -1,31 +1,41 @@
 //! `erlang:load_nif/2` for C libraries.
 //!
-//! LO1. A library whose own code has run (`load`, `upgrade`) stays mapped: functions and static data that it has given stay where they are.
+//! LO1. A library stays mapped as long as it is held: by the version of the module that has loaded it, until that is purged, which finds no
+//!      process in it; by types of resources with functions of its (nif.resource/RT1); by calls on dirty schedulers and calls that are to
+//!      follow, whose process may have ended. Then `unload` is called, and it goes.
+//! LO2. One process at a time loads a library for a module ([`Turn`]): `load` and `upgrade` run once for each version.
 
 use crate::abi::{FunctionEntry, LibraryEntry, VERSION, Word};
 use crate::env::{self, Env};
 use crate::{linker, resource};
-use myriad_sync::atomic::{AtomicPtr, Ordering};
-use myriad_sync::{LockClass, OnceLock, SpinLock};
+use myriad_sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use myriad_sync::{Count, LockClass, OnceLock, SpinLock};
 use myriad_term::{Atom, Mfa, Term, am};
 use myriad_vm::bif::{BifDef, BifKind, Foreign};
-use myriad_vm::code::{BuiltIns, NifBinding};
+use myriad_vm::code::{BuiltIns, NifBinding, NifLibrary};
 use myriad_vm::{BifResult, Ctx, Vm};
 use std::collections::HashMap;
 use std::ffi::{CString, c_int, c_void};
 use std::os::raw::c_uint;
 
-/// A library that a module has loaded.
+/// A library that a module has loaded. This stays for ever, for what leads to it; what is mapped goes (LO1).
 pub struct Library {
     /// The module.
     pub(crate) module: Atom,
     /// The library's own data (`enif_priv_data`).
     pub(crate) private: AtomicPtr<c_void>,
+    /// The system's handle of what is mapped.
+    handle: AtomicPtr<c_void>,
+    /// Its table, there as long as it is mapped.
     entry: &'static LibraryEntry,
+    /// Its own `load` or `upgrade` has been well.
+    has_begun: AtomicBool,
+    /// Who holds it (LO1).
+    holders: Count,
 }
 
 static CLASS: LockClass = LockClass::new("nif_libraries", 908);
-/// The library that each module's current version has.
+/// The libraries that versions of modules have, in the order in which they were loaded.
 static LIBRARIES: SpinLock<Vec<&'static Library>> = SpinLock::new(&CLASS, Vec::new());
 
 /// The VM that libraries run in.
@@ -105,16 +115,38 @@ impl BuiltIns<Vm> for Functions {
     }
 }
 
-/// Loads the library in this file for the module that calls, with the argument of `load_nif/2`.
+/// The turn to load a library for a module: until this goes, nobody else has it.
+pub struct Turn(Atom);
+
+/// The modules that libraries are being loaded for.
+static LOADING: SpinLock<Vec<Atom>> = SpinLock::new(&LOADING_CLASS, Vec::new());
+static LOADING_CLASS: LockClass = LockClass::new("nif_loading", 907);
+
+impl Turn {
+    /// The turn, if nobody has it.
+    pub fn of(module: Atom) -> Option<Turn> {
+        let mut loading = LOADING.lock();
+        if loading.contains(&module) {
+            return None;
+        }
+        loading.push(module);
+        Some(Turn(module))
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        LOADING.lock().retain(|module| *module != self.0);
+    }
+}
+
+/// Loads the library in this file for the module whose turn it is, with the argument of `load_nif/2`.
 ///
 /// # Errors
 /// What `load_nif/2` answers.
-pub fn load(ctx: &mut Ctx<'_>, file: &[u8], info: Term) -> Result<(), Refusal> {
-    let Some(module) = ctx.current_function().map(|mfa| mfa.module) else {
-        return refuse(am::bad_lib, "Library module cannot be found");
-    };
-    let own = ctx.vm.code.functions_for_nifs(module);
-    let (own, is_upgrade) = match own {
+pub fn load(ctx: &mut Ctx<'_>, turn: &Turn, file: &[u8], info: Term) -> Result<(), Refusal> {
+    let module = turn.0;
+    let (own, is_upgrade) = match ctx.vm.code.functions_for_nifs(module) {
         Ok(found) => found,
         Err(NifBinding::Again) => {
             return refuse(am::reload, "NIF library already loaded (reload disallowed since OTP 20).");
@@ -123,26 +155,89 @@ pub fn load(ctx: &mut Ctx<'_>, file: &[u8], info: Term) -> Result<(), Refusal> {
     };
     VM.get_or_init(|| ctx.vm);
     let mapped = open(file)?;
-    let entry = mapped.entry;
-    check(entry, module)?;
-    let names = names(entry, module, &own)?;
-    mapped.keep();
-    let library = Box::leak(Box::new(Library { module, private: AtomicPtr::default(), entry }));
+    check(mapped.entry, module)?;
+    let names = names(mapped.entry, module, &own)?;
+    let library = Library::new(module, mapped);
+    let loading = Held::of(library);
     let functions = functions(library, names);
-    let old = LIBRARIES.lock().iter().copied().find(|old| old.module == module && is_upgrade);
-    if old.is_none() {
-        resource::forget_types(module);
-    }
+    let old = LIBRARIES.lock().iter().rev().copied().find(|old| old.module == module && is_upgrade);
     begin(ctx, library, old, info)?;
-    match ctx.vm.code.bind_nifs(module, &functions, ctx.vm.engine()) {
-        NifBinding::Bound => {
-            let mut libraries = LIBRARIES.lock();
-            libraries.retain(|old| old.module != module);
-            libraries.push(library);
-            Ok(())
+    let bound = ctx.vm.code.bind_nifs(module, &functions, ctx.vm.engine(), Box::new(OfVersion(library)));
+    if bound != NifBinding::Bound {
+        // It was deleted meanwhile.
+        resource::close_types(library);
+        return refuse(am::load_failed, "the module is not loaded");
+    }
+    LIBRARIES.lock().push(library);
+    // It is the version's.
+    std::mem::forget(loading);
+    Ok(())
+}
+
+impl Library {
+    /// The library that is mapped there, which the caller holds.
+    fn new(module: Atom, mapped: Mapped) -> &'static Library {
+        let mapped = std::mem::ManuallyDrop::new(mapped);
+        Box::leak(Box::new(Library {
+            module,
+            private: AtomicPtr::default(),
+            handle: AtomicPtr::new(mapped.handle),
+            entry: mapped.entry,
+            has_begun: AtomicBool::new(false),
+            holders: Count::new(),
+        }))
+    }
+
+    /// One more holds it; who calls does, or knows that another does meanwhile.
+    pub(crate) fn hold(&'static self) {
+        self.holders.hold();
+    }
+
+    /// One less; after the last it is told to unload, and unmapped (LO1).
+    pub(crate) fn release(&'static self) {
+        if !self.holders.release() {
+            return;
         }
-        NifBinding::Again => refuse(am::reload, "NIF library already loaded (reload disallowed since OTP 20)."),
-        NifBinding::NotLoaded => refuse(am::load_failed, "the module is not loaded"),
+        // Relaxed, here and below: what the holders have done is done (sync.count/N1).
+        if let Some(unload) = self.entry.unload.filter(|_| self.has_begun.load(Ordering::Relaxed)) {
+            // SAFETY: ABI1: the library's own function.
+            unsafe { unload(&mut Env::own(Some(self)), self.private.load(Ordering::Relaxed)) };
+        }
+        // SAFETY: an open handle, of whose library nothing is in use: nobody holds it.
+        unsafe { libc::dlclose(self.handle.load(Ordering::Relaxed)) };
+    }
+}
+
+/// A library that is held.
+pub(crate) struct Held(&'static Library);
+
+impl Held {
+    /// The caller holds it, and this gives that back.
+    fn of(library: &'static Library) -> Held {
+        Held(library)
+    }
+
+    /// Holds it once more.
+    pub(crate) fn again(library: &'static Library) -> Held {
+        library.hold();
+        Held(library)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.release();
+    }
+}
+
+/// A version's hold of its library.
+struct OfVersion(&'static Library);
+
+impl NifLibrary for OfVersion {
+    fn leave(&self) {
+        LIBRARIES.lock().retain(|library| !std::ptr::eq(*library, self.0));
+        resource::close_types(self.0);
+        self.0.release();
     }
 }
 
@@ -150,13 +245,6 @@ pub fn load(ctx: &mut Ctx<'_>, file: &[u8], info: Term) -> Result<(), Refusal> {
 struct Mapped {
     handle: *mut c_void,
     entry: &'static LibraryEntry,
-}
-
-impl Mapped {
-    /// It stays for ever (LO1).
-    fn keep(self) {
-        std::mem::forget(self);
-    }
 }
 
 impl Drop for Mapped {
@@ -290,6 +378,8 @@ fn begin(
     if code != 0 {
         return refuse(reason, format!("{what} ({code})."));
     }
+    // Relaxed: the binding of its functions is seen by who purges their version.
+    library.has_begun.store(true, Ordering::Relaxed);
     env.take_opened().into_iter().for_each(resource::Opened::settle);
     Ok(())
 }

@@ -71,13 +71,13 @@ impl Drop for Guard {
     fn drop(&mut self) {
         let Some((object, pid)) = self.side.object(self.reference, true) else { return };
         let Some(resource) = object.get::<Resource>() else { return };
-        let callbacks = resource.of().callbacks();
-        if let Some(down) = callbacks.down {
+        resource.of().call(|callbacks| {
+            let Some(down) = callbacks.down else { return };
             let mut pid = Identifier(Term::pid(pid).into());
             let monitor = Monitor::new(self.reference);
             // SAFETY: ABI1: the type's function, of an object that is held meanwhile.
             unsafe { down(&mut Env::own(callbacks.library), resource.object(), &mut pid, &monitor) };
-        }
+        });
     }
 }
 

@@ -2,11 +2,15 @@
 //!
 //! The library has the address of the object's bytes. Right before these stands a pointer to what counts its holders. What it
 //! watches is in [`crate::monitor`].
+//!
+//! RT1. A type that has functions holds their library as long as it is open or has objects. Both change before whoever changes them looks,
+//!      under the type's lock, whether the library is still needed: so one of the two who make it unneeded lets it go.
 
 use crate::abi::{Destructor, Down, DynamicCall, Stop};
 use crate::env::Env;
 use crate::load::Library;
 use crate::monitor::Monitors;
+use myriad_sync::atomic::{AtomicUsize, Ordering};
 use myriad_sync::{LockClass, OnceLock, SpinLock};
 use myriad_term::magic::Magic;
 use myriad_term::{Atom, RefNumbers};
@@ -19,14 +23,26 @@ use std::ptr::NonNull;
 const BEFORE: usize = 16;
 
 static CLASS: LockClass = LockClass::new("nif_resource_types", 910);
+/// The types that libraries have open.
 static TYPES: SpinLock<Vec<&'static ResourceType>> = SpinLock::new(&CLASS, Vec::new());
 
 /// A type of resources (`ErlNifResourceType`). It stays for ever: its objects may outlive the module.
 pub struct ResourceType {
     module: Atom,
     name: Box<[u8]>,
-    /// What the library that has opened it last does with its objects.
-    callbacks: SpinLock<Callbacks>,
+    state: SpinLock<State>,
+    /// How many objects there are (RT1).
+    objects: AtomicUsize,
+}
+
+/// What the library that has opened a type last does with its objects.
+#[derive(Default)]
+struct State {
+    callbacks: Callbacks,
+    /// Can objects be made?
+    is_open: bool,
+    /// Does the type hold the library?
+    holds: bool,
 }
 
 /// The functions of a library for the objects of a type.
@@ -41,11 +57,84 @@ pub(crate) struct Callbacks {
     pub(crate) library: Option<&'static Library>,
 }
 
-static CALLBACKS_CLASS: LockClass = LockClass::new("nif_resource_callbacks", 911);
+impl Callbacks {
+    fn are_any(&self) -> bool {
+        self.destructor.is_some() || self.stop.is_some() || self.down.is_some() || self.dynamic_call.is_some()
+    }
+}
+
+static STATE_CLASS: LockClass = LockClass::new("nif_resource_type", 911);
 
 impl ResourceType {
+    fn new(module: Atom, name: &[u8]) -> ResourceType {
+        let state = SpinLock::new(&STATE_CLASS, State::default());
+        ResourceType { module, name: name.into(), state, objects: AtomicUsize::new(0) }
+    }
+
+    /// The functions, as long as they are there: for who holds an object, or the library.
     pub(crate) fn callbacks(&self) -> Callbacks {
-        *self.callbacks.lock()
+        self.state.lock().callbacks
+    }
+
+    /// Calls one of the functions, for an object; their library stays meanwhile.
+    pub(crate) fn call<R>(&self, call: impl FnOnce(Callbacks) -> R) -> R {
+        let state = self.state.lock();
+        let callbacks = state.callbacks;
+        let library = callbacks.library.filter(|_| callbacks.are_any());
+        // RT1: the type holds it.
+        library.into_iter().for_each(Library::hold);
+        drop(state);
+        let result = call(callbacks);
+        library.into_iter().for_each(Library::release);
+        result
+    }
+
+    /// An object more. One of a type that was closed has the library stay, in which a call or thread of its own makes it.
+    fn object_comes(&self) {
+        // Relaxed: the lock orders it with who looks whether there are objects.
+        if self.objects.fetch_add(1, Ordering::Relaxed) == 0 {
+            let mut state = self.state.lock();
+            if !state.is_open && !state.holds && state.callbacks.are_any() {
+                state.callbacks.library.into_iter().for_each(Library::hold);
+                state.holds = true;
+            }
+        }
+    }
+
+    /// An object less: the last one of a type that was closed lets the library go (RT1).
+    fn object_goes(&self) {
+        // Relaxed: as above.
+        if self.objects.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.settle(|_| {});
+        }
+    }
+
+    /// Changes the state, and lets a library go that is no longer to be held (RT1).
+    fn settle(&self, change: impl FnOnce(&mut State)) {
+        let mut state = self.state.lock();
+        let (held, library) = (state.holds, state.callbacks.library);
+        change(&mut state);
+        // Relaxed: who makes another count of objects of this looks under the lock afterwards.
+        let needed = state.is_open || self.objects.load(Ordering::Relaxed) > 0;
+        state.holds = needed && state.callbacks.are_any();
+        if state.holds {
+            state.callbacks.library.into_iter().for_each(Library::hold);
+        }
+        drop(state);
+        library.into_iter().filter(|_| held).for_each(Library::release);
+    }
+
+    /// It is open, with these functions.
+    fn open(&self, callbacks: Callbacks) {
+        self.settle(|state| {
+            state.callbacks = callbacks;
+            state.is_open = true;
+        });
+    }
+
+    /// Is it this library's?
+    fn is_of(&self, library: &'static Library) -> bool {
+        self.callbacks().library.is_some_and(|own| std::ptr::eq(own, library))
     }
 }
 
@@ -69,8 +158,7 @@ impl Opened {
         match find(module, name) {
             Some(of) if takes_over => Some(Opened { of, callbacks, is_taken_over: true }),
             None if creates => {
-                let none = SpinLock::new(&CALLBACKS_CLASS, Callbacks::default());
-                let of = Box::leak(Box::new(ResourceType { module, name: name.into(), callbacks: none }));
+                let of = Box::leak(Box::new(ResourceType::new(module, name)));
                 Some(Opened { of, callbacks, is_taken_over: false })
             }
             _ => None,
@@ -84,7 +172,7 @@ impl Opened {
 
     /// The library has begun: the type is its.
     pub(crate) fn settle(self) {
-        *self.of.callbacks.lock() = self.callbacks;
+        self.of.open(self.callbacks);
         if !self.is_taken_over {
             TYPES.lock().push(self.of);
         }
@@ -96,9 +184,12 @@ pub(crate) fn find(module: Atom, name: &[u8]) -> Option<&'static ResourceType> {
     TYPES.lock().iter().copied().find(|of| of.module == module && *of.name == *name)
 }
 
-/// The types of a module none of whose versions has a library are no longer to be taken over; objects may still have them.
-pub(crate) fn forget_types(module: Atom) {
-    TYPES.lock().retain(|old| old.module != module);
+/// The types that are a library's are no longer open; objects may still have them.
+pub(crate) fn close_types(library: &'static Library) {
+    let closed: Vec<_> = TYPES.lock().extract_if(.., |of| of.is_of(library)).collect();
+    for of in closed {
+        of.settle(|state| state.is_open = false);
+    }
 }
 
 /// An object.
@@ -139,11 +230,13 @@ impl Drop for Resource {
         if let Some(monitors) = self.monitors.get() {
             monitors.end();
         }
-        let Callbacks { destructor, library, .. } = self.of.callbacks();
-        if let Some(destructor) = destructor {
-            // SAFETY: ABI1: the type's destructor, of an object that nobody holds any more.
-            unsafe { destructor(&mut Env::own(library), self.object()) };
-        }
+        self.of.call(|Callbacks { destructor, library, .. }| {
+            if let Some(destructor) = destructor {
+                // SAFETY: ABI1: the type's destructor, of an object that nobody holds any more.
+                unsafe { destructor(&mut Env::own(library), self.object()) };
+            }
+        });
+        self.of.object_goes();
         // SAFETY: from `make`, with this layout.
         unsafe { dealloc(self.memory.as_ptr(), self.layout) };
     }
@@ -154,6 +247,7 @@ pub(crate) fn make(of: &'static ResourceType, size: usize, numbers: RefNumbers) 
     let layout = Layout::from_size_align(size.checked_add(BEFORE)?, BEFORE).ok()?;
     // SAFETY: the size is not zero.
     let Some(memory) = NonNull::new(unsafe { alloc_zeroed(layout) }) else { handle_alloc_error(layout) };
+    of.object_comes();
     let holder = Magic::new(numbers, Resource { of, memory, layout, monitors: OnceLock::new() });
     // SAFETY: the bytes before the object have room for the pointer.
     unsafe {

@@ -2,10 +2,10 @@
 
 use crate::libraries;
 use crate::native_names;
-use myriad_nif::load::Refusal;
+use myriad_nif::load::Turn;
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::badarg;
-use myriad_vm::code::NifBinding;
+use myriad_vm::code::{BuiltInNifs, NifBinding};
 use myriad_vm::os_text::name_bytes;
 use myriad_vm::{BifResult, Ctx};
 
@@ -16,31 +16,41 @@ pub(super) fn load_nif_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let library = path.rsplit(|b| *b == b'/').next().unwrap_or(&path);
     let module = std::str::from_utf8(library).ok().and_then(Atom::existing);
     let (why, text) = match module.filter(|name| ctx.vm.bifs.is_nif_module(*name)) {
-        Some(name) => match ctx.vm.code.bind_nifs(name, &ctx.vm.bifs, ctx.vm.engine()) {
+        Some(name) => match ctx.vm.code.bind_nifs(name, &ctx.vm.bifs, ctx.vm.engine(), Box::new(BuiltInNifs)) {
             NifBinding::Bound => return Ok(Term::OK),
             NifBinding::Again => (am::reload, b"NIF library already loaded (reload disallowed since OTP 20).".to_vec()),
             NifBinding::NotLoaded => return badarg(),
         },
         None => {
             let file = [&path[..], b".so"].concat();
-            match load(ctx, &file, args[1]) {
-                Ok(()) => return Ok(Term::OK),
-                Err(refusal) => (refusal.reason, refusal.text),
+            if let Some(why) = libraries::refusal(&file) {
+                let text = [b"Failed to load NIF library: '", &file[..], b": ", why.as_bytes(), b"'"].concat();
+                return Ok(refused(ctx, am::load_failed, &text));
             }
+            return match ctx.current_function() {
+                Some(mfa) => load_in_turn(ctx, mfa.module, file, args[1]),
+                None => Ok(refused(ctx, am::bad_lib, b"Library module cannot be found")),
+            };
         }
     };
-    let text = ctx.byte_list(&text, Term::NIL);
-    let reason = ctx.tuple(&[Term::atom(why), text]);
-    Ok(ctx.tuple(&[Term::atom(am::error), reason]))
+    Ok(refused(ctx, why, &text))
 }
 
-/// Loads a C library, if the file is one.
-fn load(ctx: &mut Ctx<'_>, file: &[u8], info: Term) -> Result<(), Refusal> {
-    match libraries::refusal(file) {
-        None => myriad_nif::load::load(ctx, file, info),
-        Some(why) => {
-            let text = [b"Failed to load NIF library: '", file, b": ", why.as_bytes(), b"'"].concat();
-            Err(Refusal { reason: am::load_failed, text })
-        }
+/// `{error, {Why, Text}}`
+fn refused(ctx: &mut Ctx<'_>, why: Atom, text: &[u8]) -> Term {
+    let text = ctx.byte_list(text, Term::NIL);
+    let reason = ctx.tuple(&[Term::atom(why), text]);
+    ctx.tuple(&[Term::atom(am::error), reason])
+}
+
+/// Loads a C library for a module, once nobody else does.
+fn load_in_turn(ctx: &mut Ctx<'_>, module: Atom, file: Vec<u8>, info: Term) -> BifResult {
+    let Some(turn) = Turn::of(module) else {
+        let mut file = Some(file);
+        return ctx.yield_to(Box::new(move |ctx| load_in_turn(ctx, module, file.take().unwrap_or_default(), info)));
+    };
+    match myriad_nif::load::load(ctx, &turn, &file, info) {
+        Ok(()) => Ok(Term::OK),
+        Err(refusal) => Ok(refused(ctx, refusal.reason, &refusal.text)),
     }
 }

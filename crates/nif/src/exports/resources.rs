@@ -123,12 +123,14 @@ exports! {
     fn enif_dynamic_resource_call(env: &mut Env, module: Word, name: Word, object: Word, data: *mut c_void) -> c_int {
         let (Some(module), Some(name)) = (module.term().as_atom(), name.term().as_atom()) else { return 1 };
         let Some(of) = resource::find(module, name.text().as_bytes()) else { return 1 };
-        let Some(call) = of.callbacks().dynamic_call else { return 1 };
         let object = object.term().as_magic().and_then(|holder| resource::object_of(&holder, of));
         let Some(object) = object else { return 1 };
-        // SAFETY: ABI1: the type's function, of an object that the reference holds meanwhile.
-        unsafe { call(env, object, data) };
-        0
+        of.call(|callbacks| {
+            let Some(call) = callbacks.dynamic_call else { return 1 };
+            // SAFETY: ABI1: the type's function, of an object that the reference holds meanwhile.
+            unsafe { call(env, object, data) };
+            0
+        })
     }
 
     /// A binary of bytes of an object, which it keeps.

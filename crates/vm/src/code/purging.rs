@@ -13,6 +13,7 @@ impl Vm {
             self.signal_pid(pid, Signal::Resume(pid));
         }
         if let Some(version) = purged.retired {
+            version.leave_nifs();
             let is_pinned = version.close();
             self.retire_version(version, is_pinned);
         }

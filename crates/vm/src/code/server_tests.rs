@@ -183,7 +183,7 @@ fn nifs_are_bound_once_to_each_version() {
     let vm = vm(&TABLES);
     let small = Small::named("server_tests_j", 1);
     let name = Atom::new(small.name).unwrap();
-    let bind = || vm.code.bind_nifs(name, &vm.bifs, vm.engine());
+    let bind = || vm.code.bind_nifs(name, &vm.bifs, vm.engine(), Box::new(crate::code::BuiltInNifs));
     assert_eq!(bind(), NifBinding::NotLoaded);
     load(&vm.code, &small).unwrap();
     assert_eq!(Function::of_export(export(&small)).entry(), vm.engine().undecoded().tier0);
