@@ -28,11 +28,7 @@ pub fn print() -> i32 {
     for (module, function, arity) in missing {
         println!("  {module}:{function}/{arity}");
     }
-    let missing = myriad_nif::MISSING;
-    println!("missing of the NIF interface (enif_*), {} functions: {}", myriad_nif::names().count(), missing.len());
-    for name in missing {
-        println!("  {name}");
-    }
+    println!("functions of the NIF interface (enif_*): {} of 169", myriad_nif::names().count());
     0
 }
 

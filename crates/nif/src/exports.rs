@@ -5,6 +5,7 @@ mod maps;
 mod processes;
 mod queues;
 mod resources;
+mod selects;
 mod system;
 mod terms;
 
@@ -20,25 +21,22 @@ const IN_C: &[&str] = &[
 ];
 
 /// The names of the functions that there are, part by part.
-const EXPORTED: [&[&str]; 8] = [
+const EXPORTED: [&[&str]; 9] = [
     IN_C,
     binaries::NAMES,
     maps::NAMES,
     processes::NAMES,
     queues::NAMES,
     resources::NAMES,
+    selects::NAMES,
     system::NAMES,
     terms::NAMES,
 ];
 
-/// The names of those that the interface has and this does not.
-pub const MISSING: &[&str] = &["enif_select", "enif_select_x"];
-
-/// The names of all functions of the interface, there or not.
+/// The names of the functions of the interface.
 pub fn names() -> impl Iterator<Item = &'static str> {
     // What `variadic.c` calls is there, too.
-    let there = EXPORTED.into_iter().flatten().filter(|name| name.starts_with("enif_"));
-    there.chain(MISSING).copied()
+    EXPORTED.into_iter().flatten().copied().filter(|name| name.starts_with("enif_"))
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! NIFs: functions of C libraries in place of Erlang functions, by the interface of `erl_nif.h`, API 2.16.
 //!
 //! Libraries are built against OTP's header and find the functions `enif_*` in the running program, which exports them
-//! (`crates/myriad/build.rs`). What the interface has and this does not is missing there ([`MISSING`]), so that a library that needs it is refused
-//! by the system's linker when it is loaded.
+//! (`crates/myriad/build.rs`). A library that needs others is refused by the system's linker when it is loaded.
 //!
 //! | module | holds |
 //! | --- | --- |
@@ -12,6 +11,7 @@
 //! | `linker` | how the system maps libraries |
 //! | [`load`] | `erlang:load_nif/2` |
 //! | `queue` | I/O vectors and I/O queues |
+//! | `select` | descriptors that are waited for |
 //! | [`resource`] | objects of a library that terms refer to |
 //! | `monitor` | what these watch |
 //! | `exports` | the functions of the interface |
@@ -26,5 +26,6 @@ pub mod load;
 mod monitor;
 mod queue;
 pub mod resource;
+mod select;
 
-pub use exports::{MISSING, names};
+pub use exports::names;

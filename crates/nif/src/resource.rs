@@ -49,7 +49,6 @@ struct State {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Callbacks {
     pub(crate) destructor: Option<Destructor>,
-    #[allow(dead_code, reason = "of descriptors that `enif_select` watches")]
     pub(crate) stop: Option<Stop>,
     pub(crate) down: Option<Down>,
     pub(crate) dynamic_call: Option<DynamicCall>,
