@@ -19,6 +19,7 @@ use std::borrow::Cow;
 use std::ffi::CStr;
 
 pub use handle::Owners;
+pub(crate) use handle::copy_of;
 pub(crate) use open::vec_binary;
 
 myriad_vm::bifs! { pub PRIM_FILE = "prim_file" {

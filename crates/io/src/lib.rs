@@ -7,6 +7,8 @@
 //! | [`mod@file`] | the NIFs of `prim_file` |
 //! | [`port`] | ports: file descriptors, programs |
 //! | [`posix`] | error numbers as atoms |
+//! | [`socket`] | the NIFs of `prim_socket` and `prim_net` |
+//! | `system` | calls of the system that all kinds of sockets need |
 //! | [`tracer`] | the NIFs of `erl_tracer` |
 //! | [`zlib`] | the NIFs of `zlib` |
 
@@ -15,6 +17,8 @@ pub mod bytes;
 pub mod file;
 pub mod port;
 pub mod posix;
+pub mod socket;
+mod system;
 pub mod tracer;
 pub mod zlib;
 
@@ -32,19 +36,28 @@ use port::{Ports, System};
 use std::io::{self, Write};
 
 /// All tables of this crate.
-pub static TABLES: &[&[BifDef]] =
-    &[buffer::PRIM_BUFFER, file::PRIM_FILE, port::ERLANG, port::INTERNAL, tracer::ERL_TRACER, zlib::ZLIB];
+pub static TABLES: &[&[BifDef]] = &[
+    buffer::PRIM_BUFFER,
+    file::PRIM_FILE,
+    port::ERLANG,
+    port::INTERNAL,
+    socket::PRIM_NET,
+    socket::PRIM_SOCKET,
+    tracer::ERL_TRACER,
+    zlib::ZLIB,
+];
 
-/// Ports and open files of a VM.
+/// Ports, open files and sockets of a VM.
 #[derive(Default)]
 pub struct Io {
     ports: OnceLock<System>,
     files: file::Owners,
+    sockets: socket::Sockets,
 }
 
 impl Subsystem for Io {
     fn parts(&'static self) -> Vec<Part> {
-        vec![&self.ports, &self.files]
+        vec![&self.ports, &self.files, &self.sockets]
     }
 
     fn tables(&self) -> &'static [&'static [BifDef]] {
@@ -56,12 +69,13 @@ impl Subsystem for Io {
     }
 
     fn start(&'static self, vm: &'static Vm) -> Result<(), String> {
-        port::start(vm, &self.ports)
+        port::start(vm, &self.ports, &self.sockets)
     }
 
-    /// Closes the files of a process that ends. Its ports get its exit signals, over their links.
+    /// Closes the files and sockets of a process that ends. Its ports get its exit signals, over their links.
     fn process_exits(&self, ctx: &mut Ctx<'_>) -> Option<Resumption> {
         self.files.owner_exits(ctx.pid());
+        self.sockets.process_ends(ctx.vm, ctx.pid());
         None
     }
 

@@ -33,10 +33,10 @@ mod tty;
 
 use crate::bytes::Output;
 use driver::{Driver, DriverType, Opened};
-use myriad_process::Payload;
+use myriad_process::{Named, Payload};
 use myriad_sync::atomic::{AtomicUsize, Ordering};
 use myriad_sync::{LockClass, Mutex, MutexGuard, OnceLock, Retirer, ToSchedule, Turn};
-use myriad_term::{Build, Pid, Port as PortId, RefNumbers, Term, TermRef, am};
+use myriad_term::{Atom, Build, Pid, Port as PortId, RefNumbers, Term, TermRef, am};
 use myriad_vm::tracer::flags;
 use myriad_vm::{Signal, Vm};
 use options::Settings;
@@ -45,7 +45,8 @@ use std::collections::{BTreeSet, HashMap};
 use table::PortTable;
 
 pub use bifs::{ERLANG, INTERNAL};
-pub use drivers::start;
+pub(crate) use drivers::start;
+pub(crate) use poll::{Sockets, Watch, with_buffer};
 pub use signals::Ports;
 pub use tty::{interrupts_are_input, with_terminal};
 
@@ -58,6 +59,7 @@ pub struct System {
     vm: &'static Vm,
     table: PortTable,
     poll: poll::Poll,
+    sockets: &'static dyn Sockets,
     /// Bytes read by ports (a statistic).
     pub(crate) input_bytes: AtomicUsize,
     /// Bytes written by ports (a statistic).
@@ -137,10 +139,10 @@ pub fn locks(system: &System) -> Vec<(usize, Term)> {
 }
 
 impl System {
-    fn new(vm: &'static Vm, poll: poll::Poll) -> System {
+    fn new(vm: &'static Vm, poll: poll::Poll, sockets: &'static dyn Sockets) -> System {
         let table = PortTable::new(vm.config.port_limit);
         let (input_bytes, output_bytes) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        System { vm, table, poll, input_bytes, output_bytes }
+        System { vm, table, poll, sockets, input_bytes, output_bytes }
     }
 
     /// The ports of a VM, once started.
@@ -183,8 +185,16 @@ impl System {
         poll::told();
     }
 
-    /// Sends a signal of a port's to a process.
-    fn signal(&self, to: Pid, signal: Signal) {
+    /// The process of this name.
+    pub(crate) fn whereis(&self, name: Atom) -> Option<Pid> {
+        match self.vm.names.whereis(name)? {
+            Named::Process(pid) => Some(pid),
+            Named::Port(_) => None,
+        }
+    }
+
+    /// Sends a signal of a port's or a socket's to a process.
+    pub(crate) fn signal(&self, to: Pid, signal: Signal) {
         poll::told();
         self.vm.signal_pid(to, signal);
     }

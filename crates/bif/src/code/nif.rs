@@ -14,6 +14,8 @@ use myriad_vm::{BifResult, Ctx};
 pub(super) fn load_nif_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(path) = name_bytes(args[0], native_names::encoding(ctx.vm), true) else { return badarg() };
     let library = path.rsplit(|b| *b == b'/').next().unwrap_or(&path);
+    // `prim_net` names its library otherwise.
+    let library = if library == b"net" { b"prim_net" } else { library };
     let module = std::str::from_utf8(library).ok().and_then(Atom::existing);
     let (why, text) = match module.filter(|name| ctx.vm.bifs.is_nif_module(*name)) {
         Some(name) => match ctx.vm.code.bind_nifs(name, &ctx.vm.bifs, ctx.vm.engine(), Box::new(BuiltInNifs)) {

@@ -163,6 +163,12 @@ pub(super) fn handle_of(term: Term) -> Result<Arc<FileHandle>, Escape> {
     handle.ok_or(myriad_vm::bif::BADARG)
 }
 
+/// A copy of the descriptor behind an argument.
+pub(crate) fn copy_of(term: Term) -> Result<Result<OwnedFd, Errno>, Escape> {
+    let handle = handle_of(term)?;
+    Ok(handle.with(|fd| rustix::io::fcntl_dupfd_cloexec(fd, 0)))
+}
+
 /// A count or offset: a number that is negative, too large or a float is `einval`, another term `badarg`.
 fn offset(term: Term) -> Result<Result<u64, Errno>, Escape> {
     match term.as_small() {

@@ -3,6 +3,7 @@
 use super::driver::{Context, Driver, DriverType, Opened};
 use super::inet::{tcp, udp};
 use super::options::{Settings, Target};
+use super::poll::Sockets;
 use super::{System, poll, ram_file, spawn, stream, trace_file, tty};
 use crate::bytes::Piece;
 use myriad_sync::OnceLock;
@@ -50,10 +51,14 @@ impl Driver for Forker {
 }
 
 /// Starts the I/O thread and makes port 0 of the system that is to stand in `place`.
-pub fn start(vm: &'static Vm, place: &'static OnceLock<System>) -> Result<(), String> {
+pub(crate) fn start(
+    vm: &'static Vm,
+    place: &'static OnceLock<System>,
+    sockets: &'static dyn Sockets,
+) -> Result<(), String> {
     spawn::keep_descriptors_from_programs();
     let poll = poll::Poll::new().map_err(|e| format!("cannot poll for input and output: {e}"))?;
-    if place.set(System::new(vm, poll)).is_err() {
+    if place.set(System::new(vm, poll, sockets)).is_err() {
         return Err("the port system was started before".to_owned());
     }
     let Some(system) = place.get() else { return Err("no port system".to_owned()) };

@@ -46,6 +46,8 @@ const CHILD: u64 = 1 << 62;
 const CALL: u64 = 1 << 61;
 /// Marks the keys of descriptors that are waited for in both directions.
 const BOTH: u64 = 1 << 60;
+/// Marks the keys of [`Sockets`].
+const SOCKET: u64 = 1 << 59;
 /// The key of [`Poll::wake`].
 const WAKE: u64 = u64::MAX;
 /// How long there may be no waiter (W1).
@@ -115,7 +117,7 @@ pub(super) struct Poll {
 }
 
 /// A file descriptor that is waited for at times.
-pub(super) struct Watch {
+pub(crate) struct Watch {
     fd: OwnedFd,
     side: Side,
     /// Waited for all the time: an event for each time that it becomes ready.
@@ -168,23 +170,32 @@ impl Watch {
     }
 
     /// For a non-blocking socket, which need be armed once only. With `output`, both directions are told of.
-    pub(super) fn of_socket(fd: OwnedFd, output: bool) -> Watch {
+    pub(crate) fn of_socket(fd: OwnedFd, output: bool) -> Watch {
         Watch { edge: true, ..Watch::new(fd, if output { Side::Both } else { Side::Input }) }
     }
 
     /// The file descriptor.
-    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
 
     /// Does it report what comes without being armed again, once it has been seen empty?
-    pub(super) fn tells_by_itself(&self) -> bool {
+    pub(crate) fn tells_by_itself(&self) -> bool {
         self.edge && self.state == Registered::Yes
     }
 
     /// Waits until it is ready, once, or from now on, and tells this port.
     pub(super) fn arm(&mut self, system: &System, port: PortId) -> io::Result<()> {
-        let (poll, key) = (&system.poll, key_of(port, self.side));
+        self.arm_as(system, key_of(port, self.side))
+    }
+
+    /// As [`Watch::arm`]; tells the socket of this number ([`Sockets`]).
+    pub(crate) fn arm_socket(&mut self, system: &System, number: u64) -> io::Result<()> {
+        self.arm_as(system, SOCKET | number)
+    }
+
+    fn arm_as(&mut self, system: &System, key: u64) -> io::Result<()> {
+        let poll = &system.poll;
         let side = match self.side {
             Side::Input => EventFlags::IN | EventFlags::RDHUP,
             Side::Output => EventFlags::OUT,
@@ -215,7 +226,7 @@ impl Watch {
     }
 
     /// Waits no more, and closes it.
-    pub(super) fn close(self, system: &System) {
+    pub(crate) fn close(self, system: &System) {
         if self.state == Registered::Yes {
             // It is registered; and if that fails, closing ends it too, but for copies of the descriptor.
             let _ = epoll::delete(&system.poll.epoll, &self.fd);
@@ -425,6 +436,18 @@ fn port_ready(system: &'static System, key: u64, flags: EventFlags, buffer: &mut
     }
 }
 
+/// The sockets that belong to no port, by the numbers that they are armed with.
+pub(crate) trait Sockets: Send + Sync {
+    /// One of them is ready for this.
+    fn ready(&self, system: &'static System, number: u64, input: bool, output: bool);
+}
+
+fn socket_ready(system: &'static System, number: u64, flags: EventFlags) {
+    let over = EventFlags::HUP | EventFlags::ERR;
+    let (input, output) = (over | EventFlags::IN | EventFlags::RDHUP, over | EventFlags::OUT);
+    system.sockets.ready(system, number, flags.intersects(input), flags.intersects(output));
+}
+
 /// Calls a port's driver as if its descriptor were ready, after what is left to be done for the port by now.
 pub(super) fn call_again(system: &'static System, port: &Port) {
     let ready = Ready { input: true, output: true, hung_up: false };
@@ -433,7 +456,7 @@ pub(super) fn call_again(system: &'static System, port: &Port) {
 }
 
 /// Lends the thread's buffer.
-pub(super) fn with_buffer<R>(work: impl FnOnce(&mut [u8]) -> R) -> R {
+pub(crate) fn with_buffer<R>(work: impl FnOnce(&mut [u8]) -> R) -> R {
     HANDS.with(|hands| match hands.try_borrow_mut() {
         Ok(mut hands) => {
             hands.buffer.resize(READ, 0);
@@ -472,6 +495,8 @@ fn serve(system: &'static System) {
                 look_at_child(system, key);
             } else if key & CALL != 0 {
                 system.poll.call((key & !CALL) as usize);
+            } else if key & SOCKET != 0 {
+                socket_ready(system, key & !SOCKET, event.flags);
             } else {
                 port_ready(system, key, event.flags, buffer);
             }

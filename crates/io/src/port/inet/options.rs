@@ -3,10 +3,11 @@
 
 use super::address::{Family, INET, INET6};
 use super::take_u32;
+use crate::system::{self, get_option as get_bytes, set_option as set_bytes};
 use myriad_term::packet::{Format, Limits, Line};
 use rustix::io::Errno;
 use rustix::net::SocketType;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 
 /// Whether the owner gets data when it comes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -160,30 +161,6 @@ fn system_option(code: u8, family: Family, kind: SocketType) -> Option<((i32, i3
 }
 
 const PRIORITY: (i32, i32) = (libc::SOL_SOCKET, libc::SO_PRIORITY);
-
-fn last_error() -> Errno {
-    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::INVAL)
-}
-
-fn set_bytes(fd: BorrowedFd<'_>, option: (i32, i32), value: &[u8]) -> Result<(), Errno> {
-    // SAFETY: the value is live and as long as said.
-    let code = unsafe {
-        libc::setsockopt(fd.as_raw_fd(), option.0, option.1, value.as_ptr().cast(), value.len() as libc::socklen_t)
-    };
-    if code == 0 { Ok(()) } else { Err(last_error()) }
-}
-
-fn get_bytes(fd: BorrowedFd<'_>, option: (i32, i32), most: usize) -> Result<Vec<u8>, Errno> {
-    let mut value = vec![0; most];
-    let mut len = most as libc::socklen_t;
-    // SAFETY: the room is as long as said; at most so much is written.
-    let code = unsafe { libc::getsockopt(fd.as_raw_fd(), option.0, option.1, value.as_mut_ptr().cast(), &raw mut len) };
-    if code != 0 {
-        return Err(last_error());
-    }
-    value.truncate(len as usize);
-    Ok(value)
-}
 
 fn get_int(fd: BorrowedFd<'_>, option: (i32, i32)) -> Result<i32, Errno> {
     let bytes = get_bytes(fd, option, 4)?;
@@ -428,16 +405,7 @@ impl Options {
 
     /// Calls in the name space that was asked for; the thread is back in its own afterwards.
     pub(super) fn in_namespace<T>(&self, call: impl FnOnce() -> Result<T, Errno>) -> Result<T, Errno> {
-        use rustix::fs::{Mode, OFlags};
-        use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
-        let Some(name) = self.namespace.as_ref().filter(|name| !name.is_empty()) else { return call() };
-        let open = |name: &[u8]| rustix::fs::open(name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
-        let (own, other) = (open(b"/proc/thread-self/ns/net")?, open(name)?);
-        move_into_link_name_space(other.as_fd(), Some(LinkNameSpaceType::Network))?;
-        let result = call();
-        // A thread that could not come back would open all later sockets elsewhere.
-        move_into_link_name_space(own.as_fd(), Some(LinkNameSpaceType::Network))?;
-        result
+        system::in_namespace(self.namespace.as_deref(), call)
     }
 
     /// The options that are asked for, those that there are.

@@ -1,0 +1,223 @@
+//! The sockets of a VM: by the processes that own them or wait for them, and by the numbers that the poller knows them by.
+
+use super::state::{Kind, Socket};
+use super::wait;
+use crate::port::System;
+use myriad_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use myriad_sync::{Arc, CachePadded, LockClass, Mutex, Weak};
+use myriad_term::{Magic, Pid, am};
+use myriad_vm::Vm;
+use std::collections::HashMap;
+
+static OWNERS_CLASS: LockClass = LockClass::new("socket_owners", 332);
+static NUMBERS_CLASS: LockClass = LockClass::new("socket_numbers", 334);
+
+const SHARDS: usize = 64;
+
+/// A socket that a process owns or waits for.
+struct Entry {
+    socket: Weak<Socket>,
+    /// Of an owner: what its registry knows it by.
+    registered: Option<Magic>,
+}
+
+struct Shard {
+    /// How many processes stand in the map, so that the end of any other costs one load.
+    processes: AtomicUsize,
+    map: Mutex<HashMap<Pid, Vec<Entry>>>,
+}
+
+/// Sockets by processes.
+pub(super) struct Owners(Box<[CachePadded<Shard>]>);
+
+impl Default for Owners {
+    fn default() -> Owners {
+        let shard = || Shard { processes: AtomicUsize::new(0), map: Mutex::new(&OWNERS_CLASS, HashMap::new()) };
+        Owners((0..SHARDS).map(|_| CachePadded::new(shard())).collect())
+    }
+}
+
+impl Owners {
+    fn shard(&self, pid: Pid) -> &Shard {
+        &self.0[pid.number() as usize % SHARDS]
+    }
+
+    /// Notes a socket with a process.
+    pub(super) fn note(&self, pid: Pid, socket: Weak<Socket>, registered: Option<Magic>) {
+        let shard = self.shard(pid);
+        let mut map = shard.map.lock();
+        let entries = map.entry(pid).or_default();
+        if registered.is_none() && entries.iter().any(|entry| Weak::ptr_eq(&entry.socket, &socket)) {
+            return;
+        }
+        let dead: Vec<Entry> = if entries.len().is_power_of_two() {
+            let (left, dead) = std::mem::take(entries).into_iter().partition(|entry| entry.socket.strong_count() > 0);
+            *entries = left;
+            dead
+        } else {
+            Vec::new()
+        };
+        entries.push(Entry { socket, registered });
+        // Relaxed: the process itself reads it when it ends, after this, or the caller looks whether it has ended.
+        shard.processes.store(map.len(), Ordering::Relaxed);
+        drop(map);
+        drop(dead);
+    }
+
+    /// Forgets a socket of a process.
+    pub(super) fn forget(&self, pid: Pid, socket: &Arc<Socket>) {
+        let shard = self.shard(pid);
+        let mut map = shard.map.lock();
+        let Some(entries) = map.get_mut(&pid) else { return };
+        let at = entries.iter().position(|entry| std::ptr::eq(entry.socket.as_ptr(), Arc::as_ptr(socket)));
+        let entry = at.map(|at| entries.swap_remove(at));
+        if entries.is_empty() {
+            map.remove(&pid);
+        }
+        // Relaxed: as in `note`.
+        shard.processes.store(map.len(), Ordering::Relaxed);
+        drop(map);
+        drop(entry);
+    }
+
+    fn take(&self, pid: Pid) -> Vec<Entry> {
+        let shard = self.shard(pid);
+        // Relaxed: what this process has opened it has noted itself.
+        if shard.processes.load(Ordering::Relaxed) == 0 {
+            return Vec::new();
+        }
+        let mut map = shard.map.lock();
+        let entries = map.remove(&pid).unwrap_or_default();
+        // Relaxed: as in `note`.
+        shard.processes.store(map.len(), Ordering::Relaxed);
+        entries
+    }
+}
+
+/// How many sockets there are of a kind: the name in `socket:info/0`, and which kinds it counts.
+type Total = (&'static str, fn(Kind) -> bool);
+
+/// What is counted.
+pub(super) const TOTALS: [Total; 11] = [
+    ("num_dinet", |kind| kind.domain == libc::AF_INET),
+    ("num_dinet6", |kind| kind.domain == libc::AF_INET6),
+    ("num_dlocal", |kind| kind.domain == libc::AF_UNIX),
+    ("num_pip", |kind| kind.protocol == libc::IPPROTO_IP),
+    ("num_psctp", |kind| kind.protocol == libc::IPPROTO_SCTP),
+    ("num_ptcp", |kind| kind.protocol == libc::IPPROTO_TCP),
+    ("num_pudp", |kind| kind.protocol == libc::IPPROTO_UDP),
+    ("num_sockets", |_| true),
+    ("num_tdgrams", |kind| kind.kind == libc::SOCK_DGRAM),
+    ("num_tseqpkgs", |kind| kind.kind == libc::SOCK_SEQPACKET),
+    ("num_tstreams", |kind| kind.kind == libc::SOCK_STREAM),
+];
+
+/// What holds for sockets that are opened from now on.
+pub(super) struct Defaults {
+    pub(super) debug: AtomicBool,
+    pub(super) socket_debug: AtomicBool,
+    pub(super) use_registry: AtomicBool,
+}
+
+impl Default for Defaults {
+    fn default() -> Defaults {
+        // The Erlang code reads the same variable and hands it over with what this VM's `load_nif/2` leaves aside.
+        let registry = std::env::var_os("ESOCK_USE_SOCKET_REGISTRY").is_none_or(|value| value != "false");
+        Defaults {
+            debug: AtomicBool::new(false),
+            socket_debug: AtomicBool::new(false),
+            use_registry: AtomicBool::new(registry),
+        }
+    }
+}
+
+// Relaxed in all of these: settings, which order nothing.
+impl Defaults {
+    pub(super) fn socket_debug(&self) -> bool {
+        self.socket_debug.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn use_registry(&self) -> bool {
+        self.use_registry.load(Ordering::Relaxed)
+    }
+}
+
+/// The sockets of a VM.
+pub struct Sockets {
+    pub(super) owners: Owners,
+    next: AtomicU64,
+    numbers: Mutex<HashMap<u64, Weak<Socket>>>,
+    pub(super) totals: [AtomicUsize; TOTALS.len()],
+    pub(super) defaults: Defaults,
+}
+
+impl Default for Sockets {
+    fn default() -> Sockets {
+        Sockets {
+            owners: Owners::default(),
+            next: AtomicU64::new(1),
+            numbers: Mutex::new(&NUMBERS_CLASS, HashMap::new()),
+            totals: Default::default(),
+            defaults: Defaults::default(),
+        }
+    }
+}
+
+impl Sockets {
+    /// The sockets of a VM.
+    pub(super) fn of(vm: &Vm) -> &'static Sockets {
+        vm.part::<Sockets>()
+    }
+
+    /// A number for a socket, by which it is found when the poller tells of it.
+    pub(super) fn note(&self, socket: &Arc<Socket>) -> u64 {
+        // Relaxed: any other number will do.
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        self.numbers.lock().insert(number, Arc::downgrade(socket));
+        number
+    }
+
+    /// It is not found any more.
+    pub(super) fn forget(&self, number: u64) {
+        self.numbers.lock().remove(&number);
+    }
+
+    /// A socket comes, or goes.
+    pub(super) fn count(&self, kind: Kind, comes: bool) {
+        for (total, (_, counts)) in self.totals.iter().zip(TOTALS) {
+            // Relaxed, both: statistics.
+            if counts(kind) && comes {
+                total.fetch_add(1, Ordering::Relaxed);
+            } else if counts(kind) {
+                total.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// A process ends: its sockets are closed, and it waits for none any more.
+    pub(crate) fn process_ends(&self, vm: &'static Vm, pid: Pid) {
+        let Some(system) = System::of(vm) else { return };
+        for Entry { socket, registered } in self.owners.take(pid) {
+            let Some(socket) = socket.upgrade() else { continue };
+            let mut state = socket.lock();
+            if state.owner != Some(pid) {
+                state.waiter_ends(system, pid);
+                continue;
+            }
+            super::open::close_now(system, &socket, &mut state);
+            drop(state);
+            if let Some(magic) = registered {
+                wait::tell_registry(system, am::del, &magic);
+            }
+        }
+    }
+}
+
+impl crate::port::Sockets for Sockets {
+    fn ready(&self, system: &'static System, number: u64, input: bool, output: bool) {
+        let socket = self.numbers.lock().get(&number).and_then(Weak::upgrade);
+        if let Some(socket) = socket {
+            socket.lock().ready(system, input, output);
+        }
+    }
+}
