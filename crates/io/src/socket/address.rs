@@ -206,8 +206,9 @@ fn packet_term<'h, B: Build<'h>>(f: &mut B, rest: &[u8]) -> Option<TermRef<'h>> 
 }
 
 fn port(map: Fields) -> Option<[u8; 2]> {
-    let port = map.get(am::port)?.as_small()?;
-    Some(u16::try_from(port).ok()?.to_be_bytes())
+    // As by OTP: of a larger number the lowest bits count.
+    let port = i32::try_from(map.get(am::port)?.as_small()?).ok()?;
+    Some((port as u16).to_be_bytes())
 }
 
 fn word(term: Term) -> Option<u32> {

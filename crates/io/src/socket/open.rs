@@ -137,9 +137,9 @@ pub(super) fn open_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         Some(protocol) => protocol.as_small().and_then(|number| i32::try_from(number).ok()),
         None => own_number(number, libc::SO_PROTOCOL),
     };
-    let (Some(domain), Some(kind), Some(protocol)) = (domain, kind, protocol) else {
-        return posix::error(ctx, if number < 0 { Errno::BADF } else { last_error() });
-    };
+    let Some(domain) = domain else { return invalid(ctx, am::domain) };
+    let Some(kind) = kind else { return invalid(ctx, am::type_) };
+    let Some(protocol) = protocol else { return badarg() };
     let dup = match given("dup") {
         None => true,
         Some(dup) => match dup.as_bool() {

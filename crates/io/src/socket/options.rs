@@ -246,6 +246,13 @@ fn set_own(ctx: &mut Ctx<'_>, socket: Term, option: i64, value: Term) -> BifResu
             },
             otp::RCVCTRLBUF => control_size(value).map(|size| state.settings.control_in = size).is_some(),
             otp::SNDCTRLBUF => control_size(value).map(|size| state.settings.control_out = size).is_some(),
+            otp::USE_REGISTRY => match value.as_bool() {
+                Some(true) => {
+                    register(ctx, handle, state);
+                    true
+                }
+                _ => false,
+            },
             otp::META | otp::CONTROLLING_PROCESS if state.owner != Some(ctx.pid()) => {
                 return invalid_reason(ctx);
             }
@@ -267,6 +274,18 @@ fn set_own(ctx: &mut Ctx<'_>, socket: Term, option: i64, value: Term) -> BifResu
 fn invalid_reason(ctx: &mut Ctx<'_>) -> BifResult {
     let reason = invalid(ctx, am::not_owner)?;
     Ok(ctx.tuple(&[am::error.term(), reason]))
+}
+
+/// Has the registry know of the socket from now on.
+fn register(ctx: &Ctx<'_>, handle: &super::state::Handle, state: &mut State) {
+    if !std::mem::replace(&mut state.settings.registered, true)
+        && let Some(owner) = state.owner
+    {
+        let owners = &handle.socket.sockets.owners;
+        owners.forget(owner, &handle.socket);
+        owners.note(owner, Arc::downgrade(&handle.socket), Some(handle.magic.clone()));
+        wait::tell_registry(wait::system(ctx), am::add, &handle.magic);
+    }
 }
 
 /// Gives the socket to another process, which may have ended.

@@ -3,7 +3,7 @@
 use super::address::Address;
 use super::control;
 use super::state::{Count, Handle, State, with_open};
-use super::terms::{atom_of, error, map_of, ok, raise_invalid};
+use super::terms::{atom_of, error, map_of, ok, raise_invalid, size_of};
 use super::wait::{self, Patience, Side, Turn};
 use crate::file::vec_binary;
 use crate::posix;
@@ -27,10 +27,11 @@ struct Wish {
 }
 
 impl Wish {
-    fn of(length: Term, control: Term, flags: Term, reference: Term) -> Option<Wish> {
-        let flags = i32::try_from(flags.as_small()?).ok()?;
-        let (length, control) = (length.as_usize()?, control.as_usize()?);
-        Some(Wish { patience: Patience::of(reference)?, flags, length, control })
+    fn of(ctx: &mut Ctx<'_>, length: Term, control: Term, flags: Term, reference: Term) -> Result<Wish, BifResult> {
+        let flags = flags.as_small().and_then(|flags| i32::try_from(flags).ok());
+        let (Some(flags), Some(patience)) = (flags, Patience::of(reference)) else { return Err(badarg()) };
+        let (length, control) = (size_of(ctx, length)?, size_of(ctx, control)?);
+        Ok(Wish { patience, flags, length, control })
     }
 }
 
@@ -95,11 +96,14 @@ type Finish = fn(&mut Ctx<'_>, &Handle, &mut State, &Wish, usize, Received) -> B
 fn call(
     ctx: &mut Ctx<'_>,
     socket: Term,
-    wish: Option<Wish>,
+    wish: Result<Wish, BifResult>,
     room: fn(&State, &Wish) -> (usize, usize),
     finish: Finish,
 ) -> BifResult {
-    let Some(wish) = wish else { return badarg() };
+    let wish = match wish {
+        Ok(wish) => wish,
+        Err(answer) => return answer,
+    };
     with_open(ctx, socket, |ctx, handle, state| {
         match state.turn(ctx, handle, Side::Read, wish.patience) {
             Turn::Tries => {}
@@ -147,7 +151,7 @@ fn done(ctx: &Ctx<'_>, state: &mut State, len: usize) {
 
 /// `nif_recv(Socket, Length, Flags, Reference)`
 pub(super) fn recv_4(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let wish = Wish::of(args[1], Term::small(0), args[2], args[3]);
+    let wish = Wish::of(ctx, args[1], Term::small(0), args[2], args[3]);
     let room = |state: &State, wish: &Wish| match wish.length {
         0 => (state.settings.buffer, 0),
         length => (length, 0),
@@ -184,7 +188,7 @@ pub(super) fn recv_4(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 /// `nif_recvfrom(Socket, Length, Flags, Reference)`
 pub(super) fn recvfrom_4(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let wish = Wish::of(args[1], Term::small(0), args[2], args[3]);
+    let wish = Wish::of(ctx, args[1], Term::small(0), args[2], args[3]);
     let room = |state: &State, wish: &Wish| match wish.length {
         0 => (state.settings.buffer, 0),
         length => (length, 0),
@@ -199,7 +203,7 @@ pub(super) fn recvfrom_4(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 /// `nif_recvmsg(Socket, Length, ControlLength, Flags, Reference)`
 pub(super) fn recvmsg_5(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let wish = Wish::of(args[1], args[2], args[3], args[4]);
+    let wish = Wish::of(ctx, args[1], args[2], args[3], args[4]);
     let room = |state: &State, wish: &Wish| {
         let or = |asked, default| if asked == 0 { default } else { asked };
         (or(wish.length, state.settings.buffer), or(wish.control, state.settings.control_in))

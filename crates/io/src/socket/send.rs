@@ -3,7 +3,7 @@
 use super::address::Address;
 use super::control;
 use super::state::{Count, Handle, State, with_open};
-use super::terms::{Fields, atom_of, error, invalid, ok, raise_invalid};
+use super::terms::{Fields, atom_of, error, invalid, ok, raise_invalid, size_of};
 use super::wait::{self, Patience, Side, Turn};
 use crate::bytes::Piece;
 use crate::posix;
@@ -202,9 +202,10 @@ pub(super) fn sendfile_4(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 fn send_file(ctx: &mut Ctx<'_>, args: &[Term], file: Option<Result<OwnedFd, Errno>>) -> BifResult {
     /// As much as Linux sends at a time.
     const MOST: usize = 0x7fff_f000;
-    let (Some(reference), Some(offset), Some(count)) = (args[1].as_local_ref(), args[2].as_usize(), args[3].as_usize())
-    else {
-        return badarg();
+    let Some(reference) = args[1].as_local_ref() else { return badarg() };
+    let (offset, count) = match (size_of(ctx, args[2]), size_of(ctx, args[3])) {
+        (Ok(offset), Ok(count)) => (offset, count),
+        (Err(answer), _) | (_, Err(answer)) => return answer,
     };
     with_open(ctx, args[0], |ctx, handle, state| {
         if let Err(answer) = turn(ctx, handle, state, reference) {

@@ -1,7 +1,7 @@
 //! Reading and making the maps, names and errors that the functions of this module take and give.
 
 use myriad_term::{Atom, Build, Term, TermRef, am};
-use myriad_vm::bif::Escape;
+use myriad_vm::bif::{BADARG, Escape};
 use myriad_vm::{BifResult, Ctx};
 
 /// The atom of a text of ours. A full atom table leaves only what is there already.
@@ -53,6 +53,18 @@ pub(super) fn error(ctx: &mut Ctx<'_>, reason: Atom) -> BifResult {
 /// `{invalid, What}`, which the Erlang code makes an error of.
 pub(super) fn invalid(ctx: &mut Ctx<'_>, what: Atom) -> BifResult {
     Ok(ctx.tuple(&[am::invalid.term(), what.term()]))
+}
+
+/// A size or offset; else the answer: `{invalid, {integer_range, Number}}` for other integers, `badarg` for what is none.
+pub(super) fn size_of(ctx: &mut Ctx<'_>, term: Term) -> Result<usize, BifResult> {
+    match term.as_usize() {
+        Some(size) => Ok(size),
+        None if term.is_integer() => {
+            let what = ctx.tuple(&[atom_of("integer_range"), term]);
+            Err(Ok(ctx.tuple(&[am::invalid.term(), what])))
+        }
+        None => Err(Err(BADARG)),
+    }
 }
 
 /// Raises `{invalid, What}`.
