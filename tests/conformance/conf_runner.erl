@@ -41,6 +41,7 @@ item({testcase, C, _}, Path, _) -> [name(C, Path)];
 item({G, _, Items}, Path, Groups) -> cases(Items, [G | Path], Groups);
 item({G, Items}, Path, Groups) when is_list(Items) -> cases(Items, [G | Path], Groups);
 item(C, Path, _) when is_atom(C) -> [name(C, Path)];
+item(Items, Path, Groups) when is_list(Items) -> cases(Items, Path, Groups);
 item(_, _, _) -> [].
 
 group(G, Path, Groups) ->

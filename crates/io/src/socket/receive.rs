@@ -46,7 +46,9 @@ struct Received {
 
 /// Receives into a binary of the caller's.
 fn receive(ctx: &mut Ctx<'_>, state: &State, room: usize, control: usize, flags: i32) -> Result<Received, Errno> {
-    let mut got = Received { bytes: Term::NIL, len: 0, address: Address::room(), control: vec![0; control], flags: 0 };
+    let mut got = Received { bytes: Term::NIL, len: 0, address: Address::room(), control: Vec::new(), flags: 0 };
+    memory::fallibly(|| got.control.try_reserve_exact(control)).map_err(|_| Errno::NOMEM)?;
+    got.control.resize(control, 0);
     if room <= COPIED {
         return crate::port::with_buffer(|buffer| {
             let buffer = buffer.get_mut(..room).ok_or(Errno::NOMEM)?;
