@@ -22,7 +22,7 @@ pub mod identifiers;
 pub mod intrinsics;
 pub mod iodata;
 pub mod iolists;
-mod libraries;
+pub mod libraries;
 pub mod lists;
 pub mod maps;
 pub mod math;
@@ -112,7 +112,6 @@ pub static TABLES: &[&[BifDef]] = &[
     trace::TRACING,
     trace::INTERNAL_TRACING,
     trace::BREAKING,
-    system::DRIVERS,
     system::DEBUG,
     system::INTERNAL_DEBUG,
     system::LCNT,
@@ -138,12 +137,11 @@ pub static TABLES: &[&[BifDef]] = &[
 pub struct Builtins {
     persistent_terms: persistent::PersistentTerms,
     system_state: system::SystemState,
-    driver_refusals: system::Refusals,
 }
 
 impl Subsystem for Builtins {
     fn parts(&'static self) -> Vec<Part> {
-        vec![&self.persistent_terms, &self.system_state, &self.driver_refusals]
+        vec![&self.persistent_terms, &self.system_state]
     }
 
     fn tables(&self) -> &'static [&'static [BifDef]] {

@@ -12,7 +12,7 @@ const MAGIC: &[u8] = b"\x7fELF";
 const HEADER: u64 = 64;
 
 /// Why there is no library in file `path`; nothing if there may be one. A library whose name has no slash is looked for where none is.
-pub(crate) fn refusal(path: &[u8]) -> Option<String> {
+pub fn refusal(path: &[u8]) -> Option<String> {
     let found = if path.contains(&b'/') { head(path) } else { Err(absent()) };
     match found {
         Err(why) => Some(why),
@@ -23,7 +23,7 @@ pub(crate) fn refusal(path: &[u8]) -> Option<String> {
 }
 
 /// Why a library is not loaded whose file is not there.
-pub(crate) fn absent() -> String {
+fn absent() -> String {
     cannot_open(&Error::from_raw_os_error(libc::ENOENT))
 }
 

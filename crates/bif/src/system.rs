@@ -1,9 +1,8 @@
-//! The system as a whole: what it says of itself, its flags and statistics, halting, other nodes, tracing, drivers.
+//! The system as a whole: what it says of itself, its flags and statistics, halting, other nodes, tracing.
 
 mod allocators;
 mod debug;
 mod distribution;
-mod drivers;
 mod flags;
 mod halt;
 mod info;
@@ -15,7 +14,6 @@ mod topology;
 
 pub use debug::{DEBUG, INTERNAL_DEBUG};
 pub use distribution::{DISTRIBUTION, INTERNAL_DISTRIBUTION, NET_KERNEL};
-pub use drivers::{DRIVERS, Refusals};
 pub use flags::{FLAGS, INTERNAL_FLAGS};
 pub use halt::HALT;
 pub use info::INFO;

@@ -11,17 +11,19 @@
 //! What is behind a port, its driver, it knows by one interface (`driver.rs`); so it does not matter here what kinds there are.
 
 mod bifs;
-mod driver;
+pub mod driver;
 mod drivers;
 pub mod dump;
 pub mod framing;
 pub(crate) mod inet;
 mod info;
+pub mod linked_in;
 mod operations;
 mod options;
 mod poll;
 mod ram_file;
 mod sender;
+mod shared_lock;
 mod signals;
 mod spawn;
 mod stream;
@@ -34,14 +36,16 @@ mod tty;
 use crate::bytes::Output;
 use driver::{Driver, DriverType, Opened};
 use myriad_process::{Named, Payload};
-use myriad_sync::atomic::{AtomicUsize, Ordering};
-use myriad_sync::{LockClass, Mutex, MutexGuard, OnceLock, Retirer, ToSchedule, Turn};
+use myriad_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use myriad_sync::{Arc, LockClass, Mutex, MutexGuard, OnceLock, Retirer, ToSchedule, Turn};
 use myriad_term::{Atom, Build, Pid, Port as PortId, RefNumbers, Term, TermRef, am};
 use myriad_vm::tracer::flags;
 use myriad_vm::{Signal, Vm};
 use options::Settings;
 use rustix::io::Errno;
+use shared_lock::{Entered, SharedLock};
 use std::collections::{BTreeSet, HashMap};
+use std::ops::{Deref, DerefMut};
 use table::PortTable;
 
 pub use bifs::{ERLANG, INTERNAL};
@@ -51,7 +55,8 @@ pub use signals::Ports;
 pub use tty::{interrupts_are_input, with_terminal};
 
 static WORKERS_CLASS: LockClass = LockClass::new("port_workers", 295);
-static PORT_CLASS: LockClass = LockClass::new("port_lock", 300);
+// Several at a time: io.port.shared_lock/SL1.
+static PORT_CLASS: LockClass = LockClass::nested("port_lock", 300);
 static QUEUE_CLASS: LockClass = LockClass::new("port_queue", 305);
 
 /// All ports, and what serves them.
@@ -60,6 +65,8 @@ pub struct System {
     table: PortTable,
     poll: poll::Poll,
     sockets: &'static dyn Sockets,
+    /// Finds the drivers that are not built in.
+    finder: OnceLock<driver::Finder>,
     /// Bytes read by ports (a statistic).
     pub(crate) input_bytes: AtomicUsize,
     /// Bytes written by ports (a statistic).
@@ -77,8 +84,6 @@ pub struct Port {
     eof: bool,
     parallelism: bool,
     busy_limits: Option<(usize, usize)>,
-    /// The program that its driver has started.
-    os_pid: Option<u32>,
     driver: &'static DriverType,
     /// Whether it is traced, for what and by whom.
     trace: myriad_process::Tracee,
@@ -86,7 +91,32 @@ pub struct Port {
     workers: Mutex<u32>,
     /// Whose turn it is, and operations that wait for theirs.
     turn: Turn<Operation>,
+    /// The owner, for those who do not have the port's lock; who has it changes this, too.
+    owner: AtomicU64,
+    /// The lock that it shares with the other ports of its driver, if that wants it so.
+    shared: Option<Arc<SharedLock>>,
     state: Mutex<State>,
+}
+
+/// A port whose state is the holder's alone.
+struct Locked<'a> {
+    state: MutexGuard<'a, State>,
+    // Given back last (io.port.shared_lock/SL1).
+    _shared: Option<Entered<'a>>,
+}
+
+impl Deref for Locked<'_> {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.state
+    }
+}
+
+impl DerefMut for Locked<'_> {
+    fn deref_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,6 +146,8 @@ struct State {
 struct Common {
     phase: Phase,
     owner: Pid,
+    /// The program that its driver has started.
+    os_pid: Option<u64>,
     links: BTreeSet<Pid>,
     watchers: HashMap<RefNumbers, Pid>,
     /// `erlang:port_set_data/2`
@@ -142,7 +174,7 @@ impl System {
     fn new(vm: &'static Vm, poll: poll::Poll, sockets: &'static dyn Sockets) -> System {
         let table = PortTable::new(vm.config.port_limit);
         let (input_bytes, output_bytes) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        System { vm, table, poll, sockets, input_bytes, output_bytes }
+        System { vm, table, poll, sockets, finder: OnceLock::new(), input_bytes, output_bytes }
     }
 
     /// The ports of a VM, once started.
@@ -248,6 +280,7 @@ impl Port {
         let common = Common {
             phase: Phase::Open,
             owner,
+            os_pid: opened.os_pid.map(u64::from),
             links: linked.then_some(owner).into_iter().collect(),
             watchers: HashMap::new(),
             data: None,
@@ -266,17 +299,25 @@ impl Port {
             eof: settings.eof,
             parallelism: settings.parallelism,
             busy_limits: settings.busy_limits.filter(|_| !driver.sets_busy),
-            os_pid: opened.os_pid,
             driver,
             trace: myriad_process::Tracee::default(),
             workers: Mutex::new(&WORKERS_CLASS, 0),
             turn: Turn::new(&QUEUE_CLASS),
+            owner: AtomicU64::new(owner.data()),
+            shared: opened.driver.shared_lock(),
             state: Mutex::new(&PORT_CLASS, State { common, driver: opened.driver }),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
+    fn lock(&self) -> Locked<'_> {
+        let shared = self.shared.as_deref().map(SharedLock::enter);
+        Locked { state: self.state.lock(), _shared: shared }
+    }
+
+    /// The same, unless another thread has it.
+    fn try_lock(&self) -> Option<Locked<'_>> {
+        let shared = self.shared.as_deref().map(SharedLock::enter);
+        Some(Locked { state: self.state.try_lock()?, _shared: shared })
     }
 
     /// Ends the port: links and monitors are told at once; with `flush`, what is queued is still written (PO2).

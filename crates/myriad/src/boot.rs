@@ -15,6 +15,7 @@ pub fn tables() -> Vec<&'static [myriad_vm::BifDef]> {
     tables.extend_from_slice(myriad_bif::TABLES);
     tables.extend_from_slice(myriad_ets::TABLES);
     tables.extend_from_slice(myriad_io::TABLES);
+    tables.extend_from_slice(myriad_driver::TABLES);
     tables.push(crate::task::TASKS);
     tables.push(crate::native::NATIVE);
     tables
@@ -43,6 +44,7 @@ pub fn bare(mut config: Config, release: Release) -> &'static Vm {
         Box::<myriad_ets::Tables>::default(),
         Box::<myriad_bif::Builtins>::default(),
         Box::<myriad_io::Io>::default(),
+        Box::<myriad_driver::Drivers>::default(),
         Box::<crate::task::Tasks>::default(),
         Box::new(crate::native::MachineCode::start(&mut config)),
     ];

@@ -1,4 +1,4 @@
-//! `myriad compat`: which built-ins, instructions and NIF functions are there and which are not, from the tables; whether there is machine code.
+//! `myriad compat`: which built-ins, instructions, NIF functions and functions of the driver interface are there and which are not, from the tables; whether there is machine code.
 
 use std::collections::BTreeSet;
 
@@ -29,6 +29,11 @@ pub fn print() -> i32 {
         println!("  {module}:{function}/{arity}");
     }
     println!("functions of the NIF interface (enif_*): {} of 169", myriad_nif::names().count());
+    let (there, missing) = (myriad_driver::names().count(), myriad_driver::MISSING);
+    println!("missing of the driver interface (driver_*, erl_drv_*), {there} functions: {}", missing.len());
+    for name in missing {
+        println!("  {name}");
+    }
     0
 }
 

@@ -82,6 +82,12 @@ impl<T> Out<T> {
 #[derive(Clone, Copy)]
 pub struct Text(*const c_char);
 
+impl Default for Text {
+    fn default() -> Text {
+        Text(c"".as_ptr())
+    }
+}
+
 impl Text {
     /// Its bytes.
     pub fn bytes<'a>(self) -> &'a [u8] {

@@ -1,6 +1,7 @@
 //! How functions of the interface are defined.
 
 /// Defines functions of the interface, and lists their names.
+#[macro_export]
 macro_rules! exports {
     ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block)*) => {
         $(

@@ -6,7 +6,8 @@ mod processes;
 mod queues;
 mod resources;
 mod selects;
-mod system;
+#[allow(clippy::not_unsafe_ptr_arg_deref, reason = "libraries call them, and what they hand over is ABI1's")]
+pub mod system;
 mod terms;
 
 /// What `variadic.c` defines.

@@ -28,4 +28,4 @@ mod queue;
 pub mod resource;
 mod select;
 
-pub use exports::names;
+pub use exports::{names, system};

@@ -41,6 +41,11 @@ static LIBRARIES: SpinLock<Vec<&'static Library>> = SpinLock::new(&CLASS, Vec::n
 /// The VM that libraries run in.
 static VM: OnceLock<&'static Vm> = OnceLock::new();
 
+/// Libraries run in this VM.
+pub fn run_in(vm: &'static Vm) {
+    VM.get_or_init(|| vm);
+}
+
 /// The VM, once it has loaded a library.
 pub(crate) fn vm() -> Option<&'static Vm> {
     VM.get().copied()
@@ -153,7 +158,7 @@ pub fn load(ctx: &mut Ctx<'_>, turn: &Turn, file: &[u8], info: Term) -> Result<(
         }
         Err(_) => return refuse(am::load_failed, "the module is not loaded"),
     };
-    VM.get_or_init(|| ctx.vm);
+    run_in(ctx.vm);
     let mapped = open(file)?;
     check(mapped.entry, module)?;
     let names = names(mapped.entry, module, &own)?;

@@ -86,7 +86,7 @@ fn open_port_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         Ok(settings) => settings,
         Err(atom) => return reason(atom),
     };
-    let Some(of) = drivers::find(&target) else { return bad() };
+    let Some(of) = drivers::find(system, &target) else { return bad() };
     if of.open_blocks && !ctx.sched.dirty {
         return Err(Escape::Dirty(DirtyKind::Io));
     }
@@ -94,11 +94,16 @@ fn open_port_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         Ok(opened) => opened,
         Err(atom) => return reason(atom),
     };
+    let os_pid = opened.os_pid;
     let Some(port) = system.create(of, opened, &settings, ctx.pid(), true) else { return reason(am::system_limit) };
     // Linked before anything can happen to the port: its exit signal counts only over a link.
     ctx.state.relations.link(port.id.term());
+    if let Err(refused) = port.begin_driver(system) {
+        ctx.state.relations.drop_link(port.id.term());
+        return reason(refused);
+    }
     life::link(ctx, port.id.term());
-    if let Some(pid) = port.os_pid
+    if let Some(pid) = os_pid
         && poll::watch_child(system, port.id, pid).is_err()
     {
         return Err(SYSTEM_LIMIT);
@@ -238,8 +243,32 @@ fn port_control_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     ctx.bump(100);
     let Some((system, port)) = there(ctx, args[0]) else { return bad() };
     port.ask(ctx, system, move |system, port, caller| {
-        asked(system, port, |driver, context| driver.control(context, caller, operation, &data))
+        asked(system, port, |driver, context| {
+            let answer = driver.control(context, caller, operation, &data)?;
+            Some(Controlled { answer, is_binary: driver.answers_in_binaries() })
+        })
     })
+}
+
+/// The bytes of an answer of `port_control/3`.
+struct Controlled {
+    answer: Vec<u8>,
+    is_binary: bool,
+}
+
+/// A list of bytes or a binary, or `badarg`.
+impl Answer for Option<Controlled> {
+    fn build<'h, B: Build<'h>>(self, memory: &mut B) -> TermRef<'h> {
+        match self {
+            Some(Controlled { answer, is_binary: true }) => memory.binary(&answer),
+            Some(Controlled { answer, .. }) => memory.byte_list(&answer, Term::NIL),
+            None => am::badarg.term(),
+        }
+    }
+
+    fn words(&self) -> usize {
+        self.as_ref().map_or(0, |controlled| 2 * controlled.answer.len())
+    }
 }
 
 fn port_call_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
@@ -252,13 +281,13 @@ fn port_call_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     })
 }
 
-/// A term in the external format, or `badarg`.
+/// A term in the external format, in `{ok, Term}`, or `badarg`.
 struct Encoded(Option<Vec<u8>>);
 
 impl Answer for Encoded {
     fn build<'h, B: Build<'h>>(self, memory: &mut B) -> TermRef<'h> {
         let term = self.0.and_then(|bytes| etf::decode(memory, &bytes, DecodeOptions::default()).ok());
-        term.map_or(am::badarg.term(), |decoded| decoded.term)
+        term.map_or(am::badarg.term(), |decoded| memory.tuple(&[Term::OK, decoded.term]))
     }
 
     fn words(&self) -> usize {
@@ -267,11 +296,11 @@ impl Answer for Encoded {
 }
 
 /// Asks the driver of a port for an answer; nothing if the port is not open, or the driver has no answer.
-fn asked(
+fn asked<T>(
     system: &'static System,
     port: &Port,
-    ask: impl FnOnce(&mut dyn Driver, &mut Context<'_>) -> Option<Vec<u8>>,
-) -> Option<Vec<u8>> {
+    ask: impl FnOnce(&mut dyn Driver, &mut Context<'_>) -> Option<T>,
+) -> Option<T> {
     let _work = port.works(system);
     let mut state = port.lock();
     if state.common.is_open() { port.call_driver(system, &mut state, ask) } else { None }

@@ -4,23 +4,34 @@
 //! DR1. A driver is called under its port's lock, by one thread at a time, and waits for nothing. Only `open` may wait, where the type
 //!      says so.
 //! DR2. A driver that ends its port during a call ([`Context::exit`], [`Context::fail`]) is stopped when that call has returned.
-//! DR3. Between [`Driver::start`] and [`Driver::stop`] come all calls but those that output needs (`output`, `flush`), which may come
+//! DR3. [`Driver::begin`] is the first call. Between [`Driver::start`] and [`Driver::stop`] come all calls but those that output needs (`output`, `flush`), which may come
 //!      before the start. After the stop there is none.
 
 use super::options::{Settings, Target};
 use super::poll::{self, Watch};
+use super::shared_lock::SharedLock;
 use super::tell::Tell;
-use super::{Common, Port, State, System};
+use super::{Common, Phase, Port, State, System};
 use crate::bytes::{Output, Piece};
 use myriad_process::TimerId;
+use myriad_sync::Arc;
 use myriad_sync::atomic::Ordering;
-use myriad_term::{Atom, Pid, am};
+use myriad_term::{Atom, Pid, Term, am};
 use myriad_vm::Vm;
 use myriad_vm::timer::Action;
 use rustix::io::Errno;
+use std::any::Any;
 
 /// An instance of a driver, behind one port.
-pub(super) trait Driver: Send {
+pub trait Driver: Send + Any {
+    /// The port has its place and is its opener's; `open_port/2` has not answered.
+    ///
+    /// # Errors
+    /// The reason that `erts_internal:open_port/2` gives instead of the port, which is gone then, without a word to anyone.
+    fn begin(&mut self, _: &mut Context<'_>) -> Result<(), Atom> {
+        Ok(())
+    }
+
     /// The port is there and its opener is linked to it: it may begin to take input.
     fn start(&mut self, _: &mut Context<'_>) {}
 
@@ -35,6 +46,11 @@ pub(super) trait Driver: Send {
     /// `port_control/3`: the bytes of the answer; nothing if there is no such operation.
     fn control(&mut self, _: &mut Context<'_>, _caller: Pid, _operation: u32, _data: &[u8]) -> Option<Vec<u8>> {
         None
+    }
+
+    /// Are the answers of `control` binaries? Else they are lists of bytes.
+    fn answers_in_binaries(&self) -> bool {
+        false
     }
 
     /// `port_call/3`: question and answer are terms in the external format; nothing if there is no such operation.
@@ -76,6 +92,11 @@ pub(super) trait Driver: Send {
         0
     }
 
+    /// The lock that its port shares with other ports of the driver. Asked for once, when the port is made.
+    fn shared_lock(&self) -> Option<Arc<SharedLock>> {
+        None
+    }
+
     /// Does its input come from where the VM's own comes from?
     fn reads_standard_input(&self) -> bool {
         false
@@ -83,7 +104,7 @@ pub(super) trait Driver: Send {
 }
 
 /// A driver, as it is known before a port is opened on it.
-pub(super) struct DriverType {
+pub struct DriverType {
     /// The first word of what `open_port/2` is asked for.
     pub(super) name: &'static str,
     /// Makes an instance; `Err`: the reason that `erts_internal:open_port/2` gives.
@@ -96,40 +117,61 @@ pub(super) struct DriverType {
     pub(super) soft_busy: bool,
     /// Its port is the system's: processes cannot end it.
     pub(super) of_system: bool,
+    /// OTP has it and this VM lacks it.
+    pub(super) is_absent: bool,
     /// What a crash dump says of its ports.
     pub(super) description: &'static str,
 }
 
 /// An instance, with what its port shows of it.
-pub(super) struct Opened {
-    pub(super) driver: Box<dyn Driver>,
+pub struct Opened {
+    /// The instance.
+    pub driver: Box<dyn Driver>,
     /// The port's name, as `port_info/2` shows it.
-    pub(super) name: Vec<u8>,
+    pub name: Vec<u8>,
     /// The program that it has started.
-    pub(super) os_pid: Option<u32>,
+    pub os_pid: Option<u32>,
 }
+
+/// Finds a driver by its name, if there is one that is not built in.
+pub type Finder = fn(&[u8]) -> Option<&'static DriverType>;
 
 impl DriverType {
     /// Most have nothing special.
-    pub(super) const fn new(name: &'static str, open: fn(&Target, &Settings) -> Result<Opened, Atom>) -> DriverType {
+    pub const fn new(name: &'static str, open: fn(&Target, &Settings) -> Result<Opened, Atom>) -> DriverType {
         let description = "Port controls linked-in driver";
-        DriverType { name, open, open_blocks: false, sets_busy: false, soft_busy: false, of_system: false, description }
+        DriverType {
+            name,
+            open,
+            open_blocks: false,
+            sets_busy: false,
+            soft_busy: false,
+            of_system: false,
+            is_absent: false,
+            description,
+        }
+    }
+
+    /// One that says itself when its port is busy, and whether output can be forced on it then.
+    pub const fn that_sets_busy(self, soft_busy: bool) -> DriverType {
+        DriverType { sets_busy: true, soft_busy, ..self }
     }
 
     /// One that OTP has and this VM lacks: opening it fails, rather than run a program of that name.
     pub(super) const fn absent(name: &'static str) -> DriverType {
-        DriverType::new(name, |_, _| Err(am::badarg))
+        DriverType { is_absent: true, ..DriverType::new(name, |_, _| Err(am::badarg)) }
     }
 }
 
 /// How a port ends that its driver ends.
 enum End {
-    Exit(Atom),
+    /// An immediate term.
+    Exit(Term),
     Failed(Errno),
 }
 
 /// By what a driver acts while it is called: its port, which is locked.
-pub(super) struct Context<'a> {
+pub struct Context<'a> {
     pub(super) system: &'static System,
     pub(super) port: &'a Port,
     pub(super) common: &'a mut Common,
@@ -138,12 +180,12 @@ pub(super) struct Context<'a> {
 
 impl Context<'_> {
     /// The process that gets what comes in.
-    pub(super) fn owner(&self) -> Pid {
+    pub fn owner(&self) -> Pid {
         self.common.owner
     }
 
     /// Is the port open?
-    pub(super) fn is_open(&self) -> bool {
+    pub fn is_open(&self) -> bool {
         self.common.is_open()
     }
 
@@ -158,7 +200,7 @@ impl Context<'_> {
     }
 
     /// Counts bytes that have come in: before the owner gets them.
-    pub(super) fn count_input(&mut self, bytes: usize) {
+    pub fn count_input(&mut self, bytes: usize) {
         self.common.input += bytes as u64;
         // Relaxed: a statistic.
         self.system.input_bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -170,7 +212,7 @@ impl Context<'_> {
     }
 
     /// After so many milliseconds [`Driver::timeout`] is called with this number, if the port is still there.
-    pub(super) fn set_timer(&self, after_ms: u64, timer: u64) -> TimerId {
+    pub fn set_timer(&self, after_ms: u64, timer: u64) -> TimerId {
         let (vm, port) = (self.system.vm, self.port.id);
         let at_ns = vm.platform.now_ns().saturating_add(after_ms.saturating_mul(1_000_000));
         let expire = move |vm: &'static Vm| {
@@ -188,12 +230,12 @@ impl Context<'_> {
     }
 
     /// Takes a timer back, unless it has gone off.
-    pub(super) fn cancel_timer(&self, timer: TimerId) {
+    pub fn cancel_timer(&self, timer: TimerId) {
         self.system.vm.timers.cancel(timer);
     }
 
     /// Makes the port busy, or lets those go on who wait for it.
-    pub(super) fn set_busy(&mut self, busy: bool) {
+    pub fn set_busy(&mut self, busy: bool) {
         self.common.busy = busy;
         if !busy {
             self.port.wake_waiters(self.system, self.common);
@@ -201,12 +243,12 @@ impl Context<'_> {
     }
 
     /// Has [`Driver::ready_output`] and [`Driver::ready_input`] called again, after what waits for the port by now.
-    pub(super) fn again(&self) {
+    pub fn again(&self) {
         poll::call_again(self.system, self.port);
     }
 
     /// Takes the link to the owner back: it is told otherwise of the end of the port.
-    pub(super) fn unlink_owner(&mut self) {
+    pub fn unlink_owner(&mut self) {
         let (owner, port) = (self.owner(), self.port.id.term());
         if self.common.links.remove(&owner) {
             let unlink = move |ctx: &mut myriad_vm::Ctx<'_>| {
@@ -217,17 +259,32 @@ impl Context<'_> {
     }
 
     /// Ends the port for this reason (DR2).
-    pub(super) fn exit(&mut self, reason: Atom) {
-        self.end.get_or_insert(End::Exit(reason));
+    pub fn exit(&mut self, reason: Atom) {
+        self.end.get_or_insert(End::Exit(reason.term()));
+    }
+
+    /// Ends the port for a number (DR2).
+    pub fn exit_for(&mut self, reason: i32) {
+        self.end.get_or_insert(End::Exit(Term::small(i64::from(reason))));
     }
 
     /// Ends the port because input or output has failed (DR2).
-    pub(super) fn fail(&mut self, errno: Errno) {
+    pub fn fail(&mut self, errno: Errno) {
         self.end.get_or_insert(End::Failed(errno));
     }
 }
 
 impl Port {
+    /// Lets the driver begin; if it does not want to, the port is gone.
+    pub(super) fn begin_driver(&self, system: &'static System) -> Result<(), Atom> {
+        let mut state = self.lock();
+        let begun = self.call_driver(system, &mut state, |driver, context| driver.begin(context));
+        if begun.is_err() {
+            self.gone(system, &mut state);
+        }
+        begun
+    }
+
     /// Calls the driver, and does what it has asked for then (DR2).
     pub(super) fn call_driver<T>(
         &self,
@@ -238,9 +295,12 @@ impl Port {
         let State { common, driver } = &mut *state;
         let mut context = Context { system, port: self, common, end: None };
         let result = call(&mut **driver, &mut context);
-        match context.end {
+        let end = context.end;
+        match end {
+            // What has kept it may be written now.
+            None if state.common.phase == Phase::Closing && state.driver.queued() == 0 => self.gone(system, state),
             None => {}
-            Some(End::Exit(reason)) => self.exit(system, state, reason.term(), false),
+            Some(End::Exit(reason)) => self.exit(system, state, reason, false),
             Some(End::Failed(errno)) => self.fail(system, state, errno),
         }
         result

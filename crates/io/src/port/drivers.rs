@@ -12,20 +12,33 @@ use myriad_vm::Vm;
 
 /// Those that are found by name.
 static DRIVERS: [&DriverType; 7] = [
-    &ram_file::DRIVER,
-    &trace_file::DRIVER,
-    &tty::DRIVER,
-    &udp::DRIVER,
     &tcp::DRIVER,
+    &udp::DRIVER,
+    &ram_file::DRIVER,
+    &tty::DRIVER,
+    &trace_file::DRIVER,
     &DriverType::absent("sctp_inet"),
     &DriverType::absent("trace_ip_drv"),
 ];
 
+/// The name of a driver in what `open_port/2` is asked for: the first word.
+pub fn name_in(line: &[u8]) -> &[u8] {
+    line.split(|b| b.is_ascii_whitespace()).next().unwrap_or(line)
+}
+
+/// The names of those that are built in.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    DRIVERS.into_iter().filter(|driver| !driver.is_absent).map(|driver| driver.name)
+}
+
 /// The driver for what `open_port/2` is asked for; nothing if there is none of the name.
-pub(super) fn find(target: &Target) -> Option<&'static DriverType> {
+pub(super) fn find(system: &System, target: &Target) -> Option<&'static DriverType> {
     let named = |line: &[u8]| {
-        let word = line.split(|b| b.is_ascii_whitespace()).next().unwrap_or(line);
-        DRIVERS.into_iter().find(|driver| driver.name.as_bytes() == word)
+        let word = name_in(line);
+        // One that has been loaded goes before one that this VM lacks.
+        let built_in = DRIVERS.into_iter().find(|driver| driver.name.as_bytes() == word);
+        let loaded = || system.finder.get().and_then(|find| find(word));
+        built_in.filter(|driver| !driver.is_absent).or_else(loaded).or(built_in)
     };
     match target {
         Target::Driver(line) => named(line),

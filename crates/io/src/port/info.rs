@@ -36,12 +36,18 @@ impl Port {
             am::connected => common.owner.term(),
             am::input => memory.uint(common.input),
             am::output => memory.uint(common.output),
-            am::os_pid => self.os_pid.map_or(Term::UNDEFINED, |p| Term::small(i64::from(p))),
+            am::os_pid => common.os_pid.map_or(Term::UNDEFINED, |pid| memory.uint(pid)),
             am::monitors => Term::NIL,
             am::monitored_by => pids(memory, common.watchers.values().copied()),
             am::parallelism => Term::bool(self.parallelism),
             am::memory => Term::small((size_of::<Port>() + state.driver.queued() + state.driver.memory()) as i64),
-            am::locking => am::port_level.term(),
+            am::locking => {
+                if self.shared.is_some() {
+                    am::driver_level.term()
+                } else {
+                    am::port_level.term()
+                }
+            }
             am::queue_size => Term::small(state.driver.queued() as i64),
             _ => return None,
         };

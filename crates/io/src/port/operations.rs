@@ -38,17 +38,6 @@ impl Answer for Term {
     }
 }
 
-/// A list of bytes, or `badarg`.
-impl Answer for Option<Vec<u8>> {
-    fn build<'h, B: Build<'h>>(self, memory: &mut B) -> TermRef<'h> {
-        self.map_or(myriad_term::am::badarg.term(), |bytes| memory.byte_list(&bytes, Term::NIL))
-    }
-
-    fn words(&self) -> usize {
-        self.as_ref().map_or(0, |bytes| 2 * bytes.len())
-    }
-}
-
 impl Port {
     /// Does something as soon as it is the port's turn: now, if possible.
     pub(super) fn perform(

@@ -5,6 +5,7 @@ use super::{Common, Port, State, System, Waiter};
 use crate::bytes::Output;
 use myriad_process::{Payload, Tracee};
 use myriad_sched::microstate::{State as Microstate, within};
+use myriad_sync::atomic::Ordering;
 use myriad_term::{Build, Pid, Port as PortId, RefNumbers, Term, TermRef, am};
 use myriad_trace::monitor::busy_port;
 use myriad_vm::tracer::flags;
@@ -196,6 +197,8 @@ impl Port {
                 return false;
             }
             state.common.owner = to;
+            // Relaxed: who reads it without the lock gets the one or the other.
+            self.owner.store(to.data(), Ordering::Relaxed);
             if state.common.links.insert(to) {
                 linking = Some(Linking { vm: system.vm, port: self.id, taken: false });
             }
