@@ -4,10 +4,11 @@
 //!      that leaves has [`table::settle`] look whether it is to go.
 
 use crate::abi::{EXTENDED, Entry, OLDEST_MAJOR, VERSION};
-use crate::refusals::Refusal;
+use crate::refusals::{self, Refusal};
 use crate::table;
 use myriad_bif::libraries;
 use myriad_io::port::linked_in::SharedLock;
+use myriad_nif::linker;
 use myriad_sync::Arc;
 use std::ffi::{CStr, CString, c_void};
 
@@ -26,16 +27,8 @@ unsafe impl Send for Library {}
 // SAFETY: as above.
 unsafe impl Sync for Library {}
 
-/// What the system's linker says of the last failure.
-fn linker_error() -> Vec<u8> {
-    // SAFETY: gives a text of this thread's, or null.
-    let text = unsafe { libc::dlerror() };
-    if text.is_null() {
-        return b"unknown error".to_vec();
-    }
-    // SAFETY: it ends with a zero byte, and stays until this thread's next call.
-    let text = unsafe { CStr::from_ptr(text) }.to_bytes();
-    // OTP leaves out the file, which the linker names first.
+/// OTP leaves out the file, which the linker names first.
+fn without_file(text: &[u8]) -> Vec<u8> {
     match text.windows(2).position(|two| two == b": ") {
         Some(at) => text[at + 2..].to_vec(),
         None => text.to_vec(),
@@ -61,11 +54,7 @@ impl Library {
             return Err(Refusal::Open(why.into_bytes()));
         }
         let file = CString::new(file).map_err(|_| Refusal::Known("bad_driver_name"))?;
-        // SAFETY: a library's own initialisers run, which `erl_ddll` is called for.
-        let handle = unsafe { libc::dlopen(file.as_ptr(), libc::RTLD_NOW) };
-        if handle.is_null() {
-            return Err(Refusal::Open(linker_error()));
-        }
+        let handle = linker::open(&file).map_err(|why| Refusal::Open(without_file(&why)))?;
         let loaded = Library::ask(handle, name);
         if loaded.is_err() {
             // SAFETY: an open handle, of whose library nothing is in use.
@@ -76,11 +65,17 @@ impl Library {
 
     /// Asks a mapped library for its driver.
     fn ask(handle: *mut c_void, name: &[u8]) -> Result<Arc<Library>, Refusal> {
-        // SAFETY: an open handle and a name.
-        let init = unsafe { libc::dlsym(handle, c"driver_init".as_ptr()) };
-        if init.is_null() {
-            return Err(Refusal::Known("no_driver_init"));
-        }
+        let find = |name: &CStr| {
+            // SAFETY: an open handle and a name.
+            let found = unsafe { libc::dlsym(handle, name.as_ptr()) };
+            if found.is_null() {
+                // It gets a number, as in OTP, where nobody is told.
+                refusals::number(without_file(&linker::error()));
+            }
+            Some(found).filter(|found| !found.is_null())
+        };
+        let init = find(c"driver_init").or_else(|| find(c"_driver_init"));
+        let init = init.ok_or(Refusal::Known("no_driver_init"))?;
         // SAFETY: ABI1: the function of this name gives the library's table, which stays as long as that is mapped.
         let entry = unsafe {
             let init: unsafe extern "C" fn() -> *const Entry = std::mem::transmute(init);

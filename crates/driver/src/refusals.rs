@@ -45,19 +45,21 @@ const ERRORS: [(&str, &str); 9] = [
     ("pending_process", "Driver is loaded by others when attempting option {reload, pending_driver}"),
 ];
 
+/// The number of a text.
+pub(crate) fn number(text: Vec<u8>) -> i64 {
+    let mut texts = TEXTS.lock();
+    let place = texts.iter().position(|known| *known == text).unwrap_or(texts.len());
+    if place == texts.len() {
+        texts.push(text);
+    }
+    FIRST_TEXT - place as i64
+}
+
 /// The term that tells why a library was refused.
 pub(crate) fn term<'h, B: Build<'h>>(memory: &mut B, refusal: &Refusal) -> TermRef<'h> {
     match refusal {
         Refusal::Known(name) => Atom::new(name).map_or(Term::NIL, Term::atom),
-        Refusal::Open(text) => {
-            let mut texts = TEXTS.lock();
-            let place = texts.iter().position(|known| known == text).unwrap_or(texts.len());
-            if place == texts.len() {
-                texts.push(text.clone());
-            }
-            drop(texts);
-            memory.tuple(&[am::open_error.term(), Term::small(FIRST_TEXT - place as i64)])
-        }
+        Refusal::Open(text) => memory.tuple(&[am::open_error.term(), Term::small(number(text.clone()))]),
     }
 }
 

@@ -30,7 +30,6 @@ mod stream;
 mod table;
 mod tell;
 mod trace;
-mod trace_file;
 mod tty;
 
 use crate::bytes::Output;

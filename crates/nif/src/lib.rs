@@ -8,7 +8,7 @@
 //! | [`abi`] | layouts and boundary types |
 //! | `define` | the macro that defines functions of the interface |
 //! | [`mod@env`] | environments, and calls of libraries' functions |
-//! | `linker` | how the system maps libraries |
+//! | [`linker`] | how the system maps libraries |
 //! | [`load`] | `erlang:load_nif/2` |
 //! | `queue` | I/O vectors and I/O queues |
 //! | `select` | descriptors that are waited for |
@@ -21,7 +21,7 @@ pub mod abi;
 mod define;
 pub mod env;
 mod exports;
-mod linker;
+pub mod linker;
 pub mod load;
 mod monitor;
 mod queue;

@@ -8,7 +8,7 @@ use std::ffi::CStr;
 const OF_THE_EMULATOR: [&CStr; 2] = [c"libz.so.1", c"libstdc++.so.6"];
 
 /// What the linker says of the last failure.
-pub(crate) fn error() -> Vec<u8> {
+pub fn error() -> Vec<u8> {
     // SAFETY: gives a text of this thread's, or null.
     let text = unsafe { libc::dlerror() };
     if text.is_null() {
@@ -19,7 +19,7 @@ pub(crate) fn error() -> Vec<u8> {
 }
 
 /// Maps a library, whose own initialisers run. An error is the linker's text.
-pub(crate) fn open(path: &CStr) -> Result<*mut c_void, Vec<u8>> {
+pub fn open(path: &CStr) -> Result<*mut c_void, Vec<u8>> {
     // SAFETY: initialisers of a library that is asked for run.
     let open = |path: &CStr, how| unsafe { libc::dlopen(path.as_ptr(), how) };
     let handle = open(path, RTLD_NOW);

@@ -4,22 +4,15 @@ use super::driver::{Context, Driver, DriverType, Opened};
 use super::inet::{tcp, udp};
 use super::options::{Settings, Target};
 use super::poll::Sockets;
-use super::{System, poll, ram_file, spawn, stream, trace_file, tty};
+use super::{System, poll, ram_file, spawn, stream, tty};
 use crate::bytes::Piece;
 use myriad_sync::OnceLock;
 use myriad_term::Pid;
 use myriad_vm::Vm;
 
 /// Those that are found by name.
-static DRIVERS: [&DriverType; 7] = [
-    &tcp::DRIVER,
-    &udp::DRIVER,
-    &ram_file::DRIVER,
-    &tty::DRIVER,
-    &trace_file::DRIVER,
-    &DriverType::absent("sctp_inet"),
-    &DriverType::absent("trace_ip_drv"),
-];
+static DRIVERS: [&DriverType; 5] =
+    [&tcp::DRIVER, &udp::DRIVER, &ram_file::DRIVER, &tty::DRIVER, &DriverType::absent("sctp_inet")];
 
 /// The name of a driver in what `open_port/2` is asked for: the first word.
 pub fn name_in(line: &[u8]) -> &[u8] {
