@@ -93,11 +93,7 @@ system() ->
     ++ [{erts_internal, get_dflags, []}, {erts_internal, get_creation, []}, {erts_internal, system_check, [a]},
         {erts_internal, dist_spawn_request, [a, b, c, d]}, {erts_internal, create_dist_channel, [a, b, c]},
         {net_kernel, dflag_unicode_io, [Gone]},
-        {net_kernel, dflag_unicode_io, [a]}, {error_logger, warning_map, []}, {io, printable_range, []},
-        {erl_ddll, try_load, ["/tmp", "foo", []]}, {erl_ddll, try_load, [a, b, []]}, {erl_ddll, try_load, ["/tmp", 1, []]},
-        {erl_ddll, try_load, ["/tmp", "foo", [a]]}, {erl_ddll, try_unload, [foo, []]}, {erl_ddll, info, [foo, processes]},
-        {erl_ddll, format_error_int, [{open_error, 1}]}, {erl_ddll, format_error_int, [{open_error, -1}]},
-        {erl_ddll, demonitor, [1]}, {erl_ddll, monitor, [driver, a]}].
+        {net_kernel, dflag_unicode_io, [a]}, {error_logger, warning_map, []}, {io, printable_range, []}].
 
 subject() -> pick([<<>>, <<1,2,3,2,5>>, <<2>>, <<2,2,3,2,2>>, <<"abcabcabd">>, <<0,"aab",0,"b">>, a, <<1:3>>,
                    list_to_binary([rand:uniform(3) || _ <- lists:seq(1, 100)])]).

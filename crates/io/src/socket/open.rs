@@ -59,11 +59,9 @@ fn settings(sockets: &Sockets, options: Fields) -> Option<Settings> {
 pub(super) fn reference(ctx: &mut Ctx<'_>, fd: OwnedFd, kind: Kind, settings: Settings) -> Term {
     let sockets = Sockets::of(ctx.vm);
     let socket = Arc::new(Socket::new(sockets, fd, kind, ctx.pid(), settings));
-    let weak = Arc::downgrade(&socket);
     let numbers = ctx.sched.next_ref();
-    let magic = Magic::new::<Arc<Socket>>(numbers, socket);
-    let registered = settings.registered.then(|| magic.clone());
-    sockets.owners.note(ctx.pid(), weak, registered);
+    let magic = Magic::new::<Arc<Socket>>(numbers, socket.clone());
+    sockets.owners.owns(ctx.pid(), &socket, magic.clone());
     if settings.registered {
         wait::tell_registry(wait::system(ctx), am::add, &magic);
     }

@@ -10,7 +10,6 @@ use super::wait;
 use crate::posix;
 use crate::system::{get_option, set_option};
 use myriad_process::Payload;
-use myriad_sync::Arc;
 use myriad_term::{Build, Term, am};
 use myriad_vm::bif::badarg;
 use myriad_vm::{BifResult, Ctx};
@@ -278,12 +277,7 @@ fn invalid_reason(ctx: &mut Ctx<'_>) -> BifResult {
 
 /// Has the registry know of the socket from now on.
 fn register(ctx: &Ctx<'_>, handle: &super::state::Handle, state: &mut State) {
-    if !std::mem::replace(&mut state.settings.registered, true)
-        && let Some(owner) = state.owner
-    {
-        let owners = &handle.socket.sockets.owners;
-        owners.forget(owner, &handle.socket);
-        owners.note(owner, Arc::downgrade(&handle.socket), Some(handle.magic.clone()));
+    if !std::mem::replace(&mut state.settings.registered, true) {
         wait::tell_registry(wait::system(ctx), am::add, &handle.magic);
     }
 }
@@ -296,11 +290,10 @@ fn give(ctx: &mut Ctx<'_>, handle: &super::state::Handle, state: &mut State, to:
     }
     let owners = &handle.socket.sockets.owners;
     owners.forget(from, &handle.socket);
-    let registered = state.settings.registered.then(|| handle.magic.clone());
-    owners.note(to, Arc::downgrade(&handle.socket), registered);
+    owners.owns(to, &handle.socket, handle.magic.clone());
     state.owner = Some(to);
     if state.has_waiter(from) {
-        owners.note(from, Arc::downgrade(&handle.socket), None);
+        owners.waits(from, &handle.socket);
     }
     let ended = ctx.vm.processes.get(to).is_none_or(myriad_vm::Process::must_take_back);
     if ended {

@@ -14,17 +14,38 @@ static NUMBERS_CLASS: LockClass = LockClass::new("socket_numbers", 334);
 
 const SHARDS: usize = 64;
 
-/// A socket that a process owns or waits for.
-struct Entry {
-    socket: Weak<Socket>,
-    /// Of an owner: what its registry knows it by.
-    registered: Option<Magic>,
+/// A socket of a process.
+enum Entry {
+    /// It owns it: until then, the socket stays open even if nothing else leads to it.
+    Owns(Magic),
+    /// It waits for it, or has done so.
+    Waits(Weak<Socket>),
 }
+
+impl Entry {
+    fn socket(&self) -> Option<Arc<Socket>> {
+        match self {
+            Entry::Owns(magic) => magic.get::<Arc<Socket>>().cloned(),
+            Entry::Waits(socket) => socket.upgrade(),
+        }
+    }
+
+    fn is_dead(&self) -> bool {
+        matches!(self, Entry::Waits(socket) if socket.strong_count() == 0)
+    }
+}
+
+/// The sockets of a process by their addresses. That of a socket which is gone is not used again while its entry is left.
+type Entries = HashMap<usize, Entry>;
 
 struct Shard {
     /// How many processes stand in the map, so that the end of any other costs one load.
     processes: AtomicUsize,
-    map: Mutex<HashMap<Pid, Vec<Entry>>>,
+    map: Mutex<HashMap<Pid, Entries>>,
+}
+
+fn address_of(socket: &Arc<Socket>) -> usize {
+    Arc::as_ptr(socket).addr()
 }
 
 /// Sockets by processes.
@@ -42,26 +63,28 @@ impl Owners {
         &self.0[pid.number() as usize % SHARDS]
     }
 
-    /// Notes a socket with a process.
-    pub(super) fn note(&self, pid: Pid, socket: Weak<Socket>, registered: Option<Magic>) {
+    /// A process owns a socket.
+    pub(super) fn owns(&self, pid: Pid, socket: &Arc<Socket>, reference: Magic) {
+        self.note(pid, socket, Entry::Owns(reference));
+    }
+
+    /// A process waits for a socket of another's.
+    pub(super) fn waits(&self, pid: Pid, socket: &Arc<Socket>) {
+        self.note(pid, socket, Entry::Waits(Arc::downgrade(socket)));
+    }
+
+    fn note(&self, pid: Pid, socket: &Arc<Socket>, entry: Entry) {
         let shard = self.shard(pid);
         let mut map = shard.map.lock();
         let entries = map.entry(pid).or_default();
-        if registered.is_none() && entries.iter().any(|entry| Weak::ptr_eq(&entry.socket, &socket)) {
-            return;
+        if matches!(entry, Entry::Waits(_)) && entries.len().is_power_of_two() {
+            entries.retain(|_, entry| !entry.is_dead());
         }
-        let dead: Vec<Entry> = if entries.len().is_power_of_two() {
-            let (left, dead) = std::mem::take(entries).into_iter().partition(|entry| entry.socket.strong_count() > 0);
-            *entries = left;
-            dead
-        } else {
-            Vec::new()
-        };
-        entries.push(Entry { socket, registered });
+        let replaced = entries.insert(address_of(socket), entry);
         // Relaxed: the process itself reads it when it ends, after this, or the caller looks whether it has ended.
         shard.processes.store(map.len(), Ordering::Relaxed);
         drop(map);
-        drop(dead);
+        drop(replaced);
     }
 
     /// Forgets a socket of a process.
@@ -69,8 +92,7 @@ impl Owners {
         let shard = self.shard(pid);
         let mut map = shard.map.lock();
         let Some(entries) = map.get_mut(&pid) else { return };
-        let at = entries.iter().position(|entry| std::ptr::eq(entry.socket.as_ptr(), Arc::as_ptr(socket)));
-        let entry = at.map(|at| entries.swap_remove(at));
+        let entry = entries.remove(&address_of(socket));
         if entries.is_empty() {
             map.remove(&pid);
         }
@@ -80,11 +102,11 @@ impl Owners {
         drop(entry);
     }
 
-    fn take(&self, pid: Pid) -> Vec<Entry> {
+    fn take(&self, pid: Pid) -> Entries {
         let shard = self.shard(pid);
         // Relaxed: what this process has opened it has noted itself.
         if shard.processes.load(Ordering::Relaxed) == 0 {
-            return Vec::new();
+            return Entries::default();
         }
         let mut map = shard.map.lock();
         let entries = map.remove(&pid).unwrap_or_default();
@@ -197,17 +219,20 @@ impl Sockets {
     /// A process ends: its sockets are closed, and it waits for none any more.
     pub(crate) fn process_ends(&self, vm: &'static Vm, pid: Pid) {
         let Some(system) = System::of(vm) else { return };
-        for Entry { socket, registered } in self.owners.take(pid) {
-            let Some(socket) = socket.upgrade() else { continue };
+        for entry in self.owners.take(pid).into_values() {
+            let Some(socket) = entry.socket() else { continue };
             let mut state = socket.lock();
             if state.owner != Some(pid) {
                 state.waiter_ends(system, pid);
                 continue;
             }
             super::open::close_now(system, &socket, &mut state);
+            let is_registered = state.settings.registered;
             drop(state);
-            if let Some(magic) = registered {
-                wait::tell_registry(system, am::del, &magic);
+            if let Entry::Owns(magic) = &entry
+                && is_registered
+            {
+                wait::tell_registry(system, am::del, magic);
             }
         }
     }

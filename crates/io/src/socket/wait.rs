@@ -13,7 +13,6 @@ use super::state::{Handle, State, flag};
 use crate::port::System;
 use myriad_heap::{Draft, Message};
 use myriad_process::Payload;
-use myriad_sync::Arc;
 use myriad_term::magic::magic_reference;
 use myriad_term::{Atom, Build, Magic, Pid, RefNumbers, Term, TermRef, am};
 use myriad_vm::{BifResult, Ctx, Signal};
@@ -324,7 +323,7 @@ impl State {
 /// Notes a process that waits for a socket of another's (WA3).
 fn note_foreign(ctx: &Ctx<'_>, handle: &Handle, owner: Option<Pid>) {
     if owner != Some(ctx.pid()) {
-        handle.socket.sockets.owners.note(ctx.pid(), Arc::downgrade(&handle.socket), None);
+        handle.socket.sockets.owners.waits(ctx.pid(), &handle.socket);
     }
 }
 
