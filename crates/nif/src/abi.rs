@@ -165,15 +165,42 @@ pub struct LibraryEntry {
     pub(crate) minor: c_int,
     pub(crate) module: Text,
     pub(crate) count: c_int,
-    pub(crate) functions: Row<FunctionEntry>,
-    pub(crate) load: Option<unsafe extern "C" fn(&mut Env, &mut *mut c_void, Word) -> c_int>,
+    functions: *const u8,
+    pub(crate) load: Option<unsafe extern "C" fn(&mut Env, *mut *mut c_void, Word) -> c_int>,
     reload: *const c_void,
-    pub(crate) upgrade: Option<unsafe extern "C" fn(&mut Env, &mut *mut c_void, &mut *mut c_void, Word) -> c_int>,
+    pub(crate) upgrade: Option<unsafe extern "C" fn(&mut Env, *mut *mut c_void, *mut *mut c_void, Word) -> c_int>,
     pub(crate) unload: Option<unsafe extern "C" fn(&mut Env, *mut c_void)>,
-    pub(crate) variant: Text,
-    pub(crate) options: c_uint,
-    pub(crate) size_of_resource_type: usize,
+    /// From 2.1 on, as what follows from later versions on.
+    variant: Text,
+    options: c_uint,
+    size_of_resource_type: usize,
     min_erts: Text,
+}
+
+impl LibraryEntry {
+    /// For which kind of VM it was compiled.
+    pub(crate) fn variant(&self) -> &[u8] {
+        if self.minor >= 1 { self.variant.bytes() } else { b"beam.vanilla" }
+    }
+
+    /// Its functions. Before version 2.7 entries have no flags.
+    pub(crate) fn functions(&self) -> Vec<FunctionEntry> {
+        let has_flags = self.minor >= 7;
+        let size = size_of::<FunctionEntry>() - if has_flags { 0 } else { 8 };
+        let entry = |number| {
+            // SAFETY: ABI1: so many entries are there, each of this size.
+            unsafe {
+                let at = self.functions.add(number * size).cast::<FunctionEntry>();
+                FunctionEntry {
+                    name: (*at).name,
+                    arity: (*at).arity,
+                    function: (*at).function,
+                    flags: if has_flags { (*at).flags } else { 0 },
+                }
+            }
+        };
+        (0..usize::try_from(self.count).unwrap_or(0)).map(entry).collect()
+    }
 }
 
 // SAFETY: a library's static data, which nobody changes.

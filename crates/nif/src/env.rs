@@ -23,12 +23,18 @@ use std::ptr::NonNull;
 pub struct Env {
     /// The process that has called, if it is a process's.
     ctx: Option<NonNull<Ctx<'static>>>,
-    /// Else the memory of its terms.
-    own: Draft<'static>,
-    /// The exception on its way (EN2).
-    raised: Option<Raised>,
     /// The library that runs.
     library: Option<&'static Library>,
+    /// The exception on its way (EN2).
+    raised: Option<Raised>,
+    /// What most calls do without.
+    rest: Option<Box<Rest>>,
+}
+
+/// What most calls of functions do without.
+struct Rest {
+    /// The memory of terms, if no process has called.
+    own: Draft<'static>,
     /// Bytes that a library may look at until the environment goes or is cleared.
     held: Vec<Held>,
     /// What is to run instead of a result.
@@ -77,7 +83,7 @@ impl Alloc<'static> for Env {
     fn alloc(&mut self, words: usize) -> NonNull<u64> {
         match self.ctx() {
             Some(ctx) => ctx.state.heap.alloc(words),
-            None => self.own.alloc(words),
+            None => self.rest().own.alloc(words),
         }
     }
 
@@ -86,7 +92,7 @@ impl Alloc<'static> for Env {
         unsafe {
             match self.ctx() {
                 Some(ctx) => ctx.state.heap.link(header, words),
-                None => self.own.link(header, words),
+                None => self.rest().own.link(header, words),
             }
         }
     }
@@ -95,27 +101,33 @@ impl Alloc<'static> for Env {
 impl Env {
     /// One with memory of its own, and no process.
     pub(crate) fn own(library: Option<&'static Library>) -> Env {
-        Env { ctx: None, own: empty(), raised: None, library, held: Vec::new(), later: None, opened: None }
+        Env { ctx: None, library, raised: None, rest: None }
+    }
+
+    fn rest(&mut self) -> &mut Rest {
+        self.rest.get_or_insert_with(|| Box::new(Rest { own: empty(), held: Vec::new(), later: None, opened: None }))
     }
 
     /// The one of a call by a process.
     pub(crate) fn of_call(ctx: &mut Ctx<'_>, library: &'static Library) -> Env {
-        Env { ctx: Some(NonNull::from(ctx).cast()), ..Env::own(Some(library)) }
+        Env { ctx: Some(NonNull::from(ctx).cast()), library: Some(library), raised: None, rest: None }
     }
 
     /// The one of the call in which a library begins.
     pub(crate) fn of_loading(ctx: &mut Ctx<'_>, library: &'static Library, is_upgrade: bool) -> Env {
-        Env { opened: Some(Opening { is_upgrade, types: Vec::new() }), ..Env::of_call(ctx, library) }
+        let mut env = Env::of_call(ctx, library);
+        env.rest().opened = Some(Opening { is_upgrade, types: Vec::new() });
+        env
     }
 
     /// What the library has opened so far, if it begins.
     pub(crate) fn opening(&mut self) -> Option<&mut Opening> {
-        self.opened.as_mut()
+        self.rest.as_mut()?.opened.as_mut()
     }
 
     /// What the library has opened.
     pub(crate) fn take_opened(&mut self) -> Vec<Opened> {
-        self.opened.take().map(|opening| opening.types).unwrap_or_default()
+        self.rest().opened.take().map(|opening| opening.types).unwrap_or_default()
     }
 
     /// The process that has called, if any.
@@ -159,38 +171,42 @@ impl Env {
 
     /// Keeps bytes for as long as the environment has its terms.
     pub(crate) fn hold(&mut self, held: Held) {
-        self.held.push(held);
+        self.rest().held.push(held);
     }
 
     /// Keeps bytes, and tells where they are.
     pub(crate) fn hold_bytes(&mut self, bytes: Vec<u8>) -> *mut u8 {
         let mut bytes = bytes;
         let data = bytes.as_mut_ptr();
-        self.held.push(Held::Own(bytes));
+        self.rest().held.push(Held::Own(bytes));
         data
     }
 
     /// Has a call follow.
     pub(crate) fn follow(&mut self, later: Later) -> Word {
-        self.later = Some(later);
+        self.rest().later = Some(later);
         Word::NONE
     }
 
     /// All its terms go.
     pub(crate) fn clear(&mut self) {
-        self.own = empty();
-        self.held.clear();
         self.raised = None;
+        if let Some(rest) = &mut self.rest {
+            rest.own = empty();
+            rest.held.clear();
+        }
     }
 
     /// Its terms, which are no longer its own.
     pub(crate) fn take_terms(&mut self) -> Fragment {
-        std::mem::replace(&mut self.own, empty()).into_fragment()
+        std::mem::replace(&mut self.rest().own, empty()).into_fragment()
     }
 
     /// What the call has come to, whose function has returned `word`.
-    fn outcome(self, ctx: &mut Ctx<'_>, word: Word, library: &'static Library) -> BifResult {
-        match (self.raised, self.later) {
+    #[cold]
+    #[inline(never)]
+    fn outcome(mut self, ctx: &mut Ctx<'_>, word: Word, library: &'static Library) -> BifResult {
+        match (self.raised, self.rest.as_mut().and_then(|rest| rest.later.take())) {
             (Some(Raised::Badarg), _) => Err(BADARG),
             (Some(Raised::Reason(reason)), _) => Err(Escape::Error(reason)),
             (None, Some(later)) => go_on_later(ctx, later, library),
@@ -214,6 +230,9 @@ pub(crate) fn call(ctx: &mut Ctx<'_>, function: Function, arguments: &[Term], li
     // SAFETY: ABI1: a NIF of the library's table. A term is a word, so the arguments are a row of words.
     let word = unsafe { function(&mut env, arguments.len() as c_int, arguments.as_ptr().cast()) };
     CALLS.set(CALLS.get() - 1);
+    if env.raised.is_none() && env.rest.is_none() && word != Word::NONE && held.is_none() {
+        return Ok(word.term());
+    }
     let outcome = env.outcome(ctx, word, library);
     drop(held);
     outcome

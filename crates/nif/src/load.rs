@@ -5,7 +5,7 @@
 //!      follow, whose process may have ended. Then `unload` is called, and it goes.
 //! LO2. One process at a time loads a library for a module ([`Turn`]): `load` and `upgrade` run once for each version.
 
-use crate::abi::{FunctionEntry, LibraryEntry, VERSION, Word};
+use crate::abi::{Function, FunctionEntry, LibraryEntry, VERSION, Word};
 use crate::env::{self, Env};
 use crate::{linker, resource};
 use myriad_sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -37,6 +37,14 @@ pub struct Library {
 static CLASS: LockClass = LockClass::new("nif_libraries", 908);
 /// The libraries that versions of modules have, in the order in which they were loaded.
 static LIBRARIES: SpinLock<Vec<&'static Library>> = SpinLock::new(&CLASS, Vec::new());
+
+static TAINTS_CLASS: LockClass = LockClass::new("nif_taints", 909);
+static TAINTS: SpinLock<Vec<Atom>> = SpinLock::new(&TAINTS_CLASS, Vec::new());
+
+/// The modules that have loaded libraries (`system_info(taints)`).
+pub fn taints() -> Vec<Atom> {
+    TAINTS.lock().clone()
+}
 
 /// The VM that libraries run in.
 static VM: OnceLock<&'static Vm> = OnceLock::new();
@@ -88,7 +96,7 @@ fn refuse<T>(reason: Atom, text: impl Into<Vec<u8>>) -> Result<T, Refusal> {
 
 /// One NIF of a library, as its definition leads to it.
 struct Bound {
-    function: crate::abi::Function,
+    function: Function,
     library: &'static Library,
 }
 
@@ -174,6 +182,11 @@ pub fn load(ctx: &mut Ctx<'_>, turn: &Turn, file: &[u8], info: Term) -> Result<(
         return refuse(am::load_failed, "the module is not loaded");
     }
     LIBRARIES.lock().push(library);
+    let mut taints = TAINTS.lock();
+    if !taints.contains(&module) {
+        taints.push(module);
+    }
+    drop(taints);
     // It is the version's.
     std::mem::forget(loading);
     Ok(())
@@ -290,13 +303,13 @@ fn open(file: &[u8]) -> Result<Mapped, Refusal> {
 /// Is the table one that this VM knows, and this module's?
 fn check(entry: &LibraryEntry, module: Atom) -> Result<(), Refusal> {
     let (major, minor) = (entry.major, entry.minor);
-    if major != VERSION.0 || !(1..=VERSION.1).contains(&minor) {
+    if major != VERSION.0 || !(0..=VERSION.1).contains(&minor) {
         return refuse(
             am::bad_lib,
             format!("Library version ({major}.{minor}) not compatible (with {}.{})", VERSION.0, VERSION.1),
         );
     }
-    let variant = entry.variant.bytes();
+    let variant = entry.variant();
     if variant != b"beam.vanilla" {
         let text = [b"Library (", variant, b") not compiled for this vm variant (beam.vanilla)."].concat();
         return refuse(am::bad_lib, text);
@@ -309,28 +322,23 @@ fn check(entry: &LibraryEntry, module: Atom) -> Result<(), Refusal> {
 }
 
 /// The names of a library's functions, each of which the module has, and how they are to be called.
-fn names(
-    entry: &'static LibraryEntry,
-    module: Atom,
-    own: &[Mfa],
-) -> Result<Vec<(Mfa, BifKind, &'static FunctionEntry)>, Refusal> {
-    let entries = entry.functions.slice::<'static>(usize::try_from(entry.count).unwrap_or(0));
-    let name = |entry: &'static FunctionEntry| {
-        let name = std::str::from_utf8(entry.name.bytes()).ok().and_then(Atom::existing);
-        let mfa = name.map(|function| Mfa { module, function, arity: entry.arity as u8 });
-        let Some(mfa) = mfa.filter(|mfa| u32::from(mfa.arity) == entry.arity && own.contains(mfa)) else {
-            let text = [b"Function not found ", module.text().as_bytes(), b":", entry.name.bytes()].concat();
-            return refuse(am::bad_lib, [&text, format!("/{}", entry.arity).as_bytes()].concat());
+fn names(entry: &LibraryEntry, module: Atom, own: &[Mfa]) -> Result<Vec<(Mfa, BifKind, Function)>, Refusal> {
+    let name = |FunctionEntry { name: text, arity, function, flags }| {
+        let name = std::str::from_utf8(text.bytes()).ok().and_then(Atom::existing);
+        let mfa = name.map(|function| Mfa { module, function, arity: arity as u8 });
+        let Some(mfa) = mfa.filter(|mfa| u32::from(mfa.arity) == arity && own.contains(mfa)) else {
+            let text = [b"Function not found ", module.text().as_bytes(), b":", text.bytes()].concat();
+            return refuse(am::bad_lib, [&text, format!("/{arity}").as_bytes()].concat());
         };
-        Ok((mfa, kind(entry, mfa)?, entry))
+        Ok((mfa, kind(flags, mfa)?, function))
     };
-    entries.iter().map(name).collect()
+    entry.functions().into_iter().map(name).collect()
 }
 
-fn kind(entry: &FunctionEntry, mfa: Mfa) -> Result<BifKind, Refusal> {
+fn kind(flags: c_uint, mfa: Mfa) -> Result<BifKind, Refusal> {
     const CPU: c_uint = 1;
     const IO: c_uint = 2;
-    match entry.flags {
+    match flags {
         0 => Ok(BifKind::Nif),
         CPU => Ok(BifKind::NifDirtyCpu),
         IO => Ok(BifKind::NifDirtyIo),
@@ -342,44 +350,38 @@ fn kind(entry: &FunctionEntry, mfa: Mfa) -> Result<BifKind, Refusal> {
 }
 
 /// The definitions of a library's functions, which stay as it does.
-fn functions(library: &'static Library, names: Vec<(Mfa, BifKind, &FunctionEntry)>) -> Functions {
-    let define = |(mfa, kind, entry): (Mfa, BifKind, &FunctionEntry)| {
-        let bound: &'static Bound = Box::leak(Box::new(Bound { function: entry.function, library }));
+fn functions(library: &'static Library, names: Vec<(Mfa, BifKind, Function)>) -> Functions {
+    let define = |(mfa, kind, function)| {
+        let bound: &'static Bound = Box::leak(Box::new(Bound { function, library }));
         (mfa, &*Box::leak(Box::new(BifDef::foreign(mfa, kind, bound))))
     };
     Functions(names.into_iter().map(define).collect())
 }
 
-/// The library's own beginning: with `load`, or where the module's version before has a library, with `upgrade`.
+/// The library's own beginning: with `load`, or where the module's version before has a library, with `upgrade`. What these put where the
+/// library's own data stands is seen at once, by what they call too.
 fn begin(
     ctx: &mut Ctx<'_>,
     library: &'static Library,
     old: Option<&'static Library>,
     info: Term,
 ) -> Result<(), Refusal> {
-    let mut private = std::ptr::null_mut();
-    let info = Word::from(info);
+    let (private, info) = (library.private.as_ptr(), Word::from(info));
     let mut env = Env::of_loading(ctx, library, old.is_some());
     let (reason, what, code): (Atom, &str, c_int) = match (old, library.entry.upgrade, library.entry.load) {
         (Some(_), None, _) => return refuse(am::upgrade, "Upgrade not supported by this library."),
         (Some(old), Some(upgrade), _) => {
-            // Acquire: pairs with the Releases below: what the library has put there is seen.
-            let mut old_private = old.private.load(Ordering::Acquire);
-            // SAFETY: ABI1: the library's own function.
-            let code = unsafe { upgrade(&mut env, &mut private, &mut old_private, info) };
-            // Release: pairs with the Acquire of `enif_priv_data`, by which the old version's functions get at it.
-            old.private.store(old_private, Ordering::Release);
+            // SAFETY: ABI1: the library's own function. One process at a time is here (LO2).
+            let code = unsafe { upgrade(&mut env, private, old.private.as_ptr(), info) };
             (am::upgrade, "Library upgrade-call unsuccessful", code)
         }
         (None, _, Some(load)) => {
-            // SAFETY: ABI1: the library's own function.
-            let code = unsafe { load(&mut env, &mut private, info) };
+            // SAFETY: ABI1: the library's own function. One process at a time is here (LO2).
+            let code = unsafe { load(&mut env, private, info) };
             (am::load, "Library load-call unsuccessful", code)
         }
         (None, _, None) => (am::load, "", 0),
     };
-    // Release: pairs with the Acquire of `enif_priv_data`, whose callers see what the library has put there.
-    library.private.store(private, Ordering::Release);
     if code != 0 {
         return refuse(reason, format!("{what} ({code})."));
     }

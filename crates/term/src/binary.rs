@@ -158,6 +158,12 @@ impl SharedBinary {
         SharedBinary(NonNull::from(Box::leak(Box::new(block))).cast())
     }
 
+    /// The object whose bytes these are, if there is one.
+    pub fn object(&self) -> Option<Magic> {
+        // SAFETY: a block of this capacity is a foreign one, which holds its object.
+        (self.block().capacity == FOREIGN).then(|| unsafe { self.0.cast::<ForeignBlock>().as_ref() }.owner.clone())
+    }
+
     fn block(&self) -> &Block {
         // SAFETY: counted: the block lives while this reference does.
         unsafe { self.0.as_ref() }

@@ -25,6 +25,9 @@ pub(super) fn disown(binary: &mut Binary) -> Option<SharedBinary> {
     (!owned.is_null()).then(|| unsafe { SharedBinary::from_raw(owned) })
 }
 
+/// No new atoms (`ErlNifBinaryToTerm`).
+const SAFE: u32 = 0x2000_0000;
+
 fn inspect(env: &mut Env, term: Term, to: Out<Binary>) -> c_int {
     let Some(bits) = term.as_bits().filter(|bits| bits.is_binary()) else { return 0 };
     let size = bits.len() / 8;
@@ -132,10 +135,13 @@ exports! {
         to.set(Binary::new(size, data, shared.into_raw()))
     }
 
-    /// The term of these bytes; how many were read, or 0. Option 0x20000000: no new atoms.
+    /// The term of these bytes; how many were read, or 0. There is no option but `SAFE`.
     fn enif_binary_to_term(env: &mut Env, data: Row<u8>, size: usize, to: Out<Word>, options: u32) -> usize {
         let input = data.slice(size);
-        let options = DecodeOptions { safe: options & 0x2000_0000 != 0, ..DecodeOptions::default() };
+        if options & !SAFE != 0 {
+            return 0;
+        }
+        let options = DecodeOptions { safe: options & SAFE != 0, ..DecodeOptions::default() };
         match decode(env, input, options) {
             Ok(decoded) => {
                 to.set(decoded.term.into());

@@ -8,7 +8,7 @@ use crate::resource::{self, Callbacks, Opened, ResourceType};
 use myriad_sync::atomic::{AtomicU64, Ordering};
 use myriad_term::binary::SharedBinary;
 use myriad_term::magic::magic_reference;
-use myriad_term::{Build, RefNumbers};
+use myriad_term::{Build, Kind, RefNumbers};
 use std::cell::Cell;
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -203,8 +203,13 @@ exports! {
         magic_reference(env, holder).into()
     }
 
-    /// The object that a reference keeps, if it is of this type.
+    /// The object that a reference keeps, or a binary of its bytes, if it is of this type.
     fn enif_get_resource(_env: Option<&mut Env>, term: Word, of: *const ResourceType, to: Out<*mut c_void>) -> c_int {
-        to.set_if(term.term().as_magic().and_then(|holder| resource::object_of(&holder, of)))
+        let term = term.term();
+        if let Some(holder) = term.as_magic() {
+            return to.set_if(resource::object_of(&holder, of));
+        }
+        let shared = term.as_boxed().filter(|boxed| boxed.kind() == Kind::SharedBinary).map(|boxed| boxed.shared());
+        to.set_if(shared.and_then(|shared| shared.object()).and_then(|holder| resource::object_of(&holder, of)))
     }
 }

@@ -118,7 +118,7 @@ exports! {
     fn enif_is_ref(_env: Option<&mut Env>, term: Word) -> c_int { is(term.term().is_reference()) }
 
     /// Is it what a function has returned that raised an exception?
-    fn enif_is_exception(_env: Option<&mut Env>, term: Word) -> c_int { is(term == Word::NONE) }
+    fn enif_is_exception(env: &mut Env, term: Word) -> c_int { is(term == Word::NONE && env.raised().is_some()) }
 
     /// Which kind of term is it?
     fn enif_term_type(_env: Option<&mut Env>, term: Word) -> c_int { kind(term.term()) }

@@ -49,8 +49,23 @@ fn data(world: &World, suite: &Suite) {
         let compiler = compiler.arg("-W0").arg(source).current_dir(&suite.folder).env("ERL_LIBS", world.libs());
         let _ = program::quiet(compiler);
     }
+    tests_of_threads(suite);
     for source in files::ending(&suite.data(), ".c") {
         let _ = program::quiet(&mut c_compiler(world, &source));
+    }
+}
+
+/// The tests of threads that the NIF suite's Makefile makes of those of drivers, by other names of functions and types, between two texts.
+fn tests_of_threads(suite: &Suite) {
+    let data = suite.data();
+    let (head, tail) = (files::read_if_there(&data.join("head.txt")), files::read_if_there(&data.join("tail.txt")));
+    if head.is_empty() || tail.is_empty() {
+        return;
+    }
+    for name in ["basic.c", "rwlock.c", "tsd.c"] {
+        let text = files::read_if_there(&suite.folder.join("erl_drv_thread_SUITE_data").join(name));
+        let text = text.replace("erl_drv_", "enif_").replace("driver_", "enif_").replace("ErlDrv", "ErlNif");
+        let _ = std::fs::write(data.join(name), head.clone() + &text + &tail);
     }
 }
 
