@@ -49,7 +49,7 @@ use table::PortTable;
 
 pub use bifs::{ERLANG, INTERNAL};
 pub(crate) use drivers::start;
-pub(crate) use poll::{Sockets, Watch, with_buffer};
+pub(crate) use poll::{Sockets, Watch, arm_socket, close_socket, with_buffer};
 pub use signals::Ports;
 pub use tty::{interrupts_are_input, with_terminal};
 
@@ -147,6 +147,10 @@ struct Common {
     owner: Pid,
     /// The program that its driver has started.
     os_pid: Option<u64>,
+    /// The poller with which it is at home.
+    home: usize,
+    /// Events that the I/O thread has taken from there.
+    taken: u8,
     links: BTreeSet<Pid>,
     watchers: HashMap<RefNumbers, Pid>,
     /// `erlang:port_set_data/2`
@@ -211,11 +215,6 @@ impl System {
         self.table.count()
     }
 
-    /// A thread has given schedulers something to do.
-    fn told(&self) {
-        poll::told();
-    }
-
     /// The process of this name.
     pub(crate) fn whereis(&self, name: Atom) -> Option<Pid> {
         match self.vm.names.whereis(name)? {
@@ -226,7 +225,6 @@ impl System {
 
     /// Sends a signal of a port's or a socket's to a process.
     pub(crate) fn signal(&self, to: Pid, signal: Signal) {
-        poll::told();
         self.vm.signal_pid(to, signal);
     }
 
@@ -239,7 +237,8 @@ impl System {
         owner: Pid,
         linked: bool,
     ) -> Option<&'static Port> {
-        let make = |id, born| Port::new(id, born, driver, opened, settings, owner, linked);
+        let home = self.poll.pollers.first_home(self.vm, owner);
+        let make = |id, born| Port::new(id, born, driver, opened, settings, (owner, home), linked);
         let port = self.table.insert(make)?;
         port.trace_open(self, owner);
         Some(port)
@@ -273,13 +272,15 @@ impl Port {
         driver: &'static DriverType,
         opened: Opened,
         settings: &Settings,
-        owner: Pid,
+        (owner, home): (Pid, usize),
         linked: bool,
     ) -> Port {
         let common = Common {
             phase: Phase::Open,
             owner,
             os_pid: opened.os_pid.map(u64::from),
+            home,
+            taken: 0,
             links: linked.then_some(owner).into_iter().collect(),
             watchers: HashMap::new(),
             data: None,

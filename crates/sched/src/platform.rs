@@ -35,14 +35,19 @@ pub trait Platform: Send + Sync {
     fn unpark_beside(&self, scheduler: usize) {
         self.unpark(scheduler);
     }
-    /// From now on schedulers that park may wait for this as well.
+    /// From now on a scheduler that parks may wait for this as well.
     fn wait_for(&self, _: Box<dyn Readiness>) {}
     /// After a park: serves what it has met; `false` if that was nothing.
     fn serve(&self) -> bool {
         false
     }
-    /// Serves what is ready by now, where no thread waits for it: the scheduler of the sequential VM calls this while it is busy.
-    fn poll(&self) {}
+    /// Sees to it that what this scheduler would wait for is served while it is busy: it calls this now and then, and who looks after it if it
+    /// does not get on.
+    fn meet_events(&self, _scheduler: usize) {}
+    /// Is there something that this scheduler would wait for if it were not busy, and that nobody waits for?
+    fn may_miss_events(&self, _scheduler: usize) -> bool {
+        false
+    }
     /// From now on, where no thread waits for it, whoever serves calls this when the descriptor has become readable.
     fn call_when_readable(&self, _: OwnedFd, _: Box<dyn Fn() + Send + Sync>) -> std::io::Result<()> {
         Err(std::io::ErrorKind::Unsupported.into())
@@ -51,15 +56,17 @@ pub trait Platform: Send + Sync {
 
 /// Readiness of file descriptors: what a scheduler without work may wait for instead of just sleeping. Crate `io` has it.
 pub trait Readiness: Send + Sync {
-    /// Waits until there is something to serve, another thread calls [`Readiness::wake`], or the time is over. `false`, at once: another
-    /// thread waits already, or little comes. `was_woken` says whether the scheduler was woken since it last asked.
+    /// Waits until there is something to serve, another thread calls [`Readiness::wake`], or the time is over. `false`, at once: this
+    /// scheduler has nothing to wait for. `was_woken` says whether the scheduler was woken since it last asked.
     fn wait(&self, scheduler: usize, timeout: Option<Duration>, was_woken: &dyn Fn() -> bool) -> bool;
     /// Ends the wait of this scheduler. It was marked as woken before.
     fn wake(&self, scheduler: usize);
     /// Serves what the calling thread's wait has met; `false` if that was nothing.
     fn serve(&self) -> bool;
-    /// As [`Platform::poll`].
-    fn poll(&self);
+    /// As [`Platform::meet_events`].
+    fn meet_events(&self, scheduler: usize);
+    /// As [`Platform::may_miss_events`].
+    fn may_miss_events(&self, scheduler: usize) -> bool;
     /// As [`Platform::call_when_readable`].
     fn call_when_readable(&self, descriptor: OwnedFd, call: Box<dyn Fn() + Send + Sync>) -> std::io::Result<()>;
 }
@@ -140,10 +147,14 @@ impl Platform for Threads {
         self.readiness.get().is_some_and(|r| r.serve())
     }
 
-    fn poll(&self) {
+    fn meet_events(&self, scheduler: usize) {
         if let Some(readiness) = self.readiness.get() {
-            readiness.poll();
+            readiness.meet_events(scheduler);
         }
+    }
+
+    fn may_miss_events(&self, scheduler: usize) -> bool {
+        self.readiness.get().is_some_and(|r| r.may_miss_events(scheduler))
     }
 
     fn call_when_readable(&self, descriptor: OwnedFd, call: Box<dyn Fn() + Send + Sync>) -> std::io::Result<()> {

@@ -38,7 +38,7 @@
 //! | `futex`, `futex_mutex`, [`parker`], [`progress`], [`table`] | a word to sleep on, mutex and condition over it, sleeping, safe reclamation, grow-only table |
 //! | [`starts`] | where pieces of an address range begin: found from within, also by a signal handler |
 //! | [`summons`] | one thread is asked for work that lies under a lock |
-//! | [`idle`], [`leader`] | which threads sleep without work, and which of them waits for events: waking as few as possible |
+//! | [`idle`], [`outside_wait`] | which threads sleep without work, and which of them wait for events: waking as few as possible |
 //! | [`safepoint`] | stopping the world |
 //! | [`entry_words`] | where code is entered, while several things decide it |
 //! | [`exit_flag`] | an object ends while others give it things |
@@ -72,7 +72,7 @@
 //! | --- | --- | --- |
 //! | [`IdleSet`] | "I am idle", the queues | work in a queue, the idle workers |
 //! | [`Safepoint`] | "I run on", the requests | a request, the stopped mutators |
-//! | [`LeaderSlot`] | "I lead", its notices | a notice, the leader |
+//! | [`OutsideWait`] | "I wait outside", its notices | a notice, whether it waits there |
 //! | [`ExitFlag`] | "it ends", what it was given | a gift, the flag |
 //! | [`Pins`] | "it goes", the pins | a pin, "it goes" |
 //! | [`BiasedLock`] | "I am inside", the holder | "no holder any more", who is inside |
@@ -142,7 +142,6 @@ pub mod id_table;
 pub mod idle;
 #[cfg(interleaved)]
 pub mod interleave;
-pub mod leader;
 #[cfg(all(test, not(interleaved)))]
 mod litmus;
 pub mod machine;
@@ -151,6 +150,7 @@ pub mod mcs;
 pub mod memory;
 pub mod mutex;
 pub mod numbers;
+pub mod outside_wait;
 pub mod pad;
 pub mod parker;
 pub mod pins;
@@ -196,11 +196,11 @@ pub use extendible::Extendible;
 pub use group_rwlock::{GroupReadGuard, GroupRwLock, GroupWriteGuard, Spread};
 pub use id_table::{IdTable, Reserved};
 pub use idle::IdleSet;
-pub use leader::{LeaderSlot, Leading};
 pub use machine::{available_parallelism, configured_processors, parallelism_at_start};
 pub use mailbox::{Mailbox, Visit};
 pub use mcs::McsLock;
 pub use mutex::{Condvar, Mutex, MutexGuard};
+pub use outside_wait::{Outside, OutsideWait};
 pub use pad::CachePadded;
 pub use parker::Parker;
 pub use pins::Pins;

@@ -29,9 +29,11 @@ use std::time::Duration;
 const SIGNALS_SHARE: i32 = SLICE_REDUCTIONS / 2;
 /// Reductions for which timers are fired at a time; processes run in between.
 const TIMERS_AT_ONCE: u32 = SLICE_REDUCTIONS as u32;
-/// How long the busy scheduler of the sequential VM lets events of file descriptors lie (nanoseconds), as OTP's lets them lie for some
-/// thousand reductions.
-const POLL_EVERY_NS: u64 = 1_000_000;
+/// How long a scheduler is busy before others are to meet the events of its file descriptors (nanoseconds, and up to a slice more). In the sequential VM, where
+/// there are no others, it looks at them itself so often, as OTP's does after some thousand reductions.
+const BUSY_NS: u64 = if CAN_SPAWN { 100_000 } else { 1_000_000 };
+/// In the place of the time to have them met: it has waited for them since.
+const HAS_WAITED: u64 = u64::MAX;
 /// How long a busy scheduler keeps references to widely shared binaries (nanoseconds, and up to a slice more).
 const KEEP_REFERENCES_NS: u64 = 1_000_000;
 
@@ -56,8 +58,8 @@ pub struct Scheduler {
     pub(crate) dispatcher: Dispatcher<Vm>,
     /// Reductions since time was looked at.
     unchecked: u32,
-    /// When file descriptors are looked at next, in the sequential VM.
-    next_poll_ns: u64,
+    /// When events are to be met next while it is busy, or [`HAS_WAITED`].
+    meet_events_ns: u64,
     /// When the references that it keeps go back next ([`binary::renew_references`]).
     next_renewal_ns: u64,
     /// More timers were due then than are fired at a time.
@@ -98,7 +100,7 @@ impl Scheduler {
             local,
             dispatcher: Dispatcher::new(&vm.schedulers, id)?,
             unchecked: 0,
-            next_poll_ns: 0,
+            meet_events_ns: 0,
             next_renewal_ns: 0,
             overdue: false,
             untrimmed: 0,
@@ -177,9 +179,10 @@ impl Scheduler {
         let (vm, now_ns) = (self.vm, self.local.now_ns);
         let look_in = self.dispatcher.keep_lookout(
             now_ns,
-            |other| vm.timers.is_due(other, now_ns),
+            |other| vm.timers.is_due(other, now_ns) || vm.platform.may_miss_events(other),
             |other| {
                 vm.fire_timers(other, now_ns, TIMERS_AT_ONCE);
+                vm.platform.meet_events(other);
             },
         );
         if !self.dispatcher.own().is_empty() {
@@ -221,9 +224,11 @@ impl Scheduler {
         self.unchecked = 0;
         self.local.now_ns = self.vm.platform.now_ns();
         self.overdue = !self.vm.fire_timers(self.local.id, self.local.now_ns, TIMERS_AT_ONCE);
-        if !CAN_SPAWN && self.local.now_ns >= self.next_poll_ns {
-            self.next_poll_ns = self.local.now_ns + POLL_EVERY_NS;
-            self.vm.platform.poll();
+        if self.meet_events_ns == HAS_WAITED {
+            self.meet_events_ns = self.local.now_ns + BUSY_NS;
+        } else if self.local.now_ns >= self.meet_events_ns {
+            self.meet_events_ns = self.local.now_ns + BUSY_NS;
+            self.vm.platform.meet_events(self.local.id);
         }
         if self.local.now_ns >= self.next_renewal_ns {
             self.renew_references();
@@ -343,6 +348,7 @@ impl Scheduler {
         }
         self.dispatcher.after_park(&self.local, parked);
         self.served = self.vm.platform.serve();
+        self.meet_events_ns = HAS_WAITED;
     }
 
     /// Parks: if it has worked first for a while only, and if nothing comes then it looks again whether schedulers are to give memory back,

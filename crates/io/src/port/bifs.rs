@@ -104,7 +104,7 @@ fn open_port_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     }
     life::link(ctx, port.id.term());
     if let Some(pid) = os_pid
-        && poll::watch_child(system, port.id, pid).is_err()
+        && poll::watch_program(system, port, pid).is_err()
     {
         return Err(SYSTEM_LIMIT);
     }

@@ -67,6 +67,9 @@ pub trait Driver: Send + Any {
     /// The time of a timer is over ([`Context::set_timer`]).
     fn timeout(&mut self, _: &mut Context<'_>, _timer: u64) {}
 
+    /// The port is at home with another poller: what it has armed is to [follow](Context::follow).
+    fn moved(&mut self, _: &mut Context<'_>) {}
+
     /// The program that it has started ([`Opened::os_pid`]) has ended with this exit status.
     fn program_ended(&mut self, _: &mut Context<'_>, _status: i32) {}
 
@@ -208,7 +211,16 @@ impl Context<'_> {
 
     /// Waits until a descriptor is ready, which a call of [`Driver::ready_input`] or [`Driver::ready_output`] tells.
     pub(super) fn arm(&self, watch: &mut Watch) -> Result<(), Errno> {
-        watch.arm(self.system, self.port.id).map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO))
+        poll::arm(self.system, watch, self.port.id, self.common.home)
+    }
+
+    /// In [`Driver::moved`]: waits there now for what is told of without being armed again. What waits to be told once is told where it was.
+    pub(super) fn follow(&mut self, watch: &mut Watch) {
+        if watch.tells_by_itself()
+            && let Err(errno) = self.arm(watch)
+        {
+            self.fail(errno);
+        }
     }
 
     /// After so many milliseconds [`Driver::timeout`] is called with this number, if the port is still there.
@@ -294,6 +306,10 @@ impl Port {
     ) -> T {
         let State { common, driver } = &mut *state;
         let mut context = Context { system, port: self, common, end: None };
+        if let Some(home) = system.poll.pollers.new_home(context.common.home) {
+            (context.common.home, context.common.taken) = (home, 0);
+            driver.moved(&mut context);
+        }
         let result = call(&mut **driver, &mut context);
         let end = context.end;
         match end {

@@ -63,7 +63,7 @@ pub(crate) fn start(
     sockets: &'static dyn Sockets,
 ) -> Result<(), String> {
     spawn::keep_descriptors_from_programs();
-    let poll = poll::Poll::new().map_err(|e| format!("cannot poll for input and output: {e}"))?;
+    let poll = poll::Poll::new(vm.schedulers.len()).map_err(|e| format!("cannot poll for input and output: {e}"))?;
     if place.set(System::new(vm, poll, sockets)).is_err() {
         return Err("the port system was started before".to_owned());
     }

@@ -34,7 +34,7 @@ pub(super) mod tcp;
 pub(super) mod udp;
 
 use super::driver::Context;
-use super::poll::Watch;
+use super::poll::{Pollers, Watch};
 use crate::posix;
 use address::{Address, Family};
 use myriad_heap::Draft;
@@ -260,6 +260,13 @@ impl Socket {
         }
     }
 
+    /// Its port has moved.
+    fn moved(&mut self, port: &mut Context<'_>) {
+        if let Some(watch) = &mut self.watch {
+            port.follow(watch);
+        }
+    }
+
     /// Takes a descriptor.
     fn take(&mut self, fd: OwnedFd) {
         self.watch = Some(Watch::of_socket(fd, self.kind == SocketType::STREAM));
@@ -270,7 +277,7 @@ impl Socket {
     /// Closes the descriptor.
     fn close(&mut self, port: &Context<'_>) {
         if let Some(watch) = self.watch.take() {
-            watch.close(port.system);
+            watch.close(&port.system.poll.pollers);
         }
         self.readable = false;
     }
@@ -286,15 +293,17 @@ impl Socket {
         self.number
     }
 
-    /// Opens it anew: family and type, of which only its own is taken. With `given`, on the descriptor whose number follows.
-    fn open(&mut self, data: &[u8], given: bool) -> Answer {
+    /// Opens it anew: family and type, of which only its own is taken. With `given`, on the descriptor whose number follows,
+    /// of which these pollers tell no other port from now on.
+    fn open(&mut self, data: &[u8], given: Option<&Pollers>) -> Answer {
         let [family, kind, rest @ ..] = data else { return Err(INVALID) };
         if self.watch.is_some() || u32::from(*kind) != address::type_number(self.kind) {
             return Err(INVALID);
         }
         self.family = Family::of_number(*family).ok_or(INVALID)?;
-        if given {
+        if let Some(pollers) = given {
             let fd = given_descriptor(take_u32(&mut &*rest)? as i32, self.family, self.kind)?;
+            pollers.forget(fd.as_fd());
             self.take(fd);
             return Ok(Vec::new());
         }
@@ -416,8 +425,8 @@ mod tests {
         assert_eq!(ask(request::GETFD, &[]).as_deref(), Some(&b"\0einval"[..]));
         assert_eq!(ask(request::GETSTAT, &[99]), None);
         assert_eq!(ask(request::ACCEPT, &[]), None);
-        assert_eq!(socket.open(&[1, 2], false), Err(INVALID), "datagrams are for the other driver");
-        assert_eq!(socket.open(&[], false), Err(INVALID));
+        assert_eq!(socket.open(&[1, 2], None), Err(INVALID), "datagrams are for the other driver");
+        assert_eq!(socket.open(&[], None), Err(INVALID));
         assert_eq!(given_descriptor(-1, Family::Inet, SocketType::STREAM).err(), Some(Errno::BADF));
     }
 }

@@ -132,7 +132,7 @@ impl Context<'_> {
 
     /// Waits no more, and closes the descriptor.
     pub fn wait_no_more(&self, inlet: Inlet) {
-        inlet.0.close(self.system);
+        inlet.0.close(&self.system.poll.pollers);
     }
 
     /// Sends a process a message.

@@ -107,7 +107,6 @@ impl Port {
             }
             return;
         }
-        system.told();
         let id = self.id;
         system.vm.schedulers.enqueue_job(Job::new(move || system.get(id).map_or(0, |port| port.run(system))));
     }

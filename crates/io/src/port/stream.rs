@@ -251,7 +251,7 @@ impl Stream {
 
     fn stop_input(&mut self, port: &Context<'_>) {
         if let Some(source) = self.source.take() {
-            source.close(port.system);
+            source.close(&port.system.poll.pollers);
         }
     }
 
@@ -451,6 +451,12 @@ impl Driver for Stream {
         }
     }
 
+    fn moved(&mut self, port: &mut Context<'_>) {
+        if let Some(source) = &mut self.source {
+            port.follow(source);
+        }
+    }
+
     fn program_ended(&mut self, port: &mut Context<'_>, status: i32) {
         if self.program == Program::Running {
             self.program = Program::Ended(status);
@@ -467,7 +473,7 @@ impl Driver for Stream {
     fn stop(&mut self, port: &mut Context<'_>) {
         self.stop_input(port);
         if let Some(sink) = self.sink.take() {
-            sink.watch.close(port.system);
+            sink.watch.close(&port.system.poll.pollers);
         }
     }
 

@@ -147,7 +147,7 @@ mod tests {
     fn open(table: &PortTable) -> Option<&Port> {
         let opened = (NOTHING.open)(&Target::Driver(Vec::new()), &Settings::default()).ok()?;
         let settings = Settings::default();
-        table.insert(|id, born| Port::new(id, born, &NOTHING, opened, &settings, Pid::new(1, 0), true))
+        table.insert(|id, born| Port::new(id, born, &NOTHING, opened, &settings, (Pid::new(1, 0), 0), true))
     }
 
     fn numbers(table: &'static PortTable) -> Vec<u64> {

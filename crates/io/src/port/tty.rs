@@ -95,6 +95,10 @@ impl Driver for Tty {
         self.stream.ready_output(port);
     }
 
+    fn moved(&mut self, port: &mut Context<'_>) {
+        self.stream.moved(port);
+    }
+
     fn flush(&mut self, port: &mut Context<'_>) {
         self.stream.flush(port);
     }

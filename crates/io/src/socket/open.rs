@@ -5,7 +5,7 @@ use super::owners::Sockets;
 use super::state::{BUFFER, CONTROL, Count, Handle, Kind, Settings, Socket, State, flag, with_open};
 use super::terms::{Fields, atom_of, error, invalid, ok, raise_invalid};
 use super::wait::{self, Side};
-use crate::port::System;
+use crate::port::{System, close_socket};
 use crate::posix;
 use crate::system::{get_option, in_namespace, last_error};
 use myriad_sync::Arc;
@@ -180,7 +180,7 @@ pub(super) fn close_now(system: &System, socket: &Arc<Socket>, state: &mut State
     state.owner = None;
     state.file = None;
     if let Some(watch) = state.take_watch(socket) {
-        watch.close(system);
+        close_socket(system, watch);
     }
 }
 

@@ -7,7 +7,7 @@
 
 use super::owners::Sockets;
 use super::wait::{Queue, Waiter};
-use crate::port::{System, Watch};
+use crate::port::{System, Watch, arm_socket};
 use myriad_process::Payload;
 use myriad_sync::{Arc, LockClass, Mutex};
 use myriad_term::{Magic, Pid, Term, am};
@@ -206,7 +206,7 @@ impl State {
     pub(super) fn arm(&mut self, system: &System, socket: &Arc<Socket>) -> std::io::Result<()> {
         let number = *self.number.get_or_insert_with(|| socket.sockets.note(socket));
         match &mut self.watch {
-            Some(watch) if !watch.tells_by_itself() => watch.arm_socket(system, number),
+            Some(watch) if !watch.tells_by_itself() => Ok(arm_socket(system, watch, number)?),
             _ => Ok(()),
         }
     }

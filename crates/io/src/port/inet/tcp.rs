@@ -99,11 +99,11 @@ impl Tcp {
     fn request(&mut self, port: &mut Context<'_>, caller: Pid, request: u64, data: &[u8]) -> Answer {
         match request {
             request::OPEN => {
-                self.socket.open(data, false)?;
+                self.socket.open(data, None)?;
                 self.state = State::Open;
             }
             request::FDOPEN => {
-                self.socket.open(data, true)?;
+                self.socket.open(data, Some(&port.system.poll.pollers))?;
                 let is_connected = rustix::net::getpeername(self.socket.fd()?).is_ok();
                 self.state = if is_connected { State::Connected } else { State::Open };
             }
@@ -369,6 +369,10 @@ impl Driver for Tcp {
             State::Connected => self.write_queued(port),
             State::Closed | State::Open | State::Listening => {}
         }
+    }
+
+    fn moved(&mut self, port: &mut Context<'_>) {
+        self.socket.moved(port);
     }
 
     fn timeout(&mut self, port: &mut Context<'_>, timer: u64) {

@@ -50,8 +50,8 @@ impl Udp {
 
     fn request(&mut self, port: &mut Context<'_>, caller: Pid, request: u64, data: &[u8]) -> Answer {
         match request {
-            request::OPEN => return self.socket.open(data, false),
-            request::FDOPEN => return self.socket.open(data, true),
+            request::OPEN => return self.socket.open(data, None),
+            request::FDOPEN => return self.socket.open(data, Some(&port.system.poll.pollers)),
             request::CONNECT => return self.connect(port, caller, data),
             request::SETOPTS => self.set_options(port, data)?,
             // What waits for output to be written: nothing ever does.
@@ -321,6 +321,10 @@ impl Driver for Udp {
     }
 
     /// A passive receive has waited long enough.
+    fn moved(&mut self, port: &mut Context<'_>) {
+        self.socket.moved(port);
+    }
+
     fn timeout(&mut self, port: &mut Context<'_>, timer: u64) {
         if let Some(receive) = self.receive.take_if(|receive| receive.has_timer(timer)) {
             receive.answer(port, Err(am::timeout));
