@@ -30,6 +30,40 @@ pub(crate) fn get_option(fd: BorrowedFd<'_>, option: (i32, i32), most: usize) ->
     Ok(value)
 }
 
+/// The head of a control message: its length with the head, its level, its kind.
+const HEAD: usize = size_of::<libc::cmsghdr>();
+/// What its parts are aligned to.
+const WORD: usize = size_of::<usize>();
+
+/// A control message of the system's: ancillary data.
+pub(crate) struct Control<'a> {
+    pub(crate) level: i32,
+    pub(crate) kind: i32,
+    pub(crate) data: &'a [u8],
+}
+
+/// The control messages in these bytes; the data of the last one may be cut off.
+pub(crate) fn controls(mut bytes: &[u8]) -> impl Iterator<Item = Control<'_>> {
+    std::iter::from_fn(move || {
+        let (len, rest) = bytes.split_first_chunk::<WORD>()?;
+        let (level, rest) = rest.split_first_chunk::<4>()?;
+        let kind = rest.first_chunk::<4>()?;
+        let len = usize::from_ne_bytes(*len).min(bytes.len());
+        let data = bytes.get(HEAD..len)?;
+        bytes = bytes.get(len.next_multiple_of(WORD)..).unwrap_or(&[]);
+        Some(Control { level: i32::from_ne_bytes(*level), kind: i32::from_ne_bytes(*kind), data })
+    })
+}
+
+/// Puts a control message behind others.
+pub(crate) fn put_control(out: &mut Vec<u8>, Control { level, kind, data }: Control<'_>) {
+    out.extend((HEAD + data.len()).to_ne_bytes());
+    out.extend(level.to_ne_bytes());
+    out.extend(kind.to_ne_bytes());
+    out.extend(data);
+    out.resize(out.len().next_multiple_of(WORD), 0);
+}
+
 /// Calls in the network name space of this file, if it is one; the thread is back in its own afterwards.
 pub(crate) fn in_namespace<T>(name: Option<&[u8]>, call: impl FnOnce() -> Result<T, Errno>) -> Result<T, Errno> {
     use rustix::fs::{Mode, OFlags};

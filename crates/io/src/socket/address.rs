@@ -255,3 +255,64 @@ pub(super) fn ipv4_term<'h, B: Build<'h>>(f: &mut B, ip: Ipv4Addr) -> TermRef<'h
 pub(super) fn ipv6_term<'h, B: Build<'h>>(f: &mut B, ip: Ipv6Addr) -> TermRef<'h> {
     f.tuple(&ip.segments().map(|word| Term::small(i64::from(word))))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use myriad_term::Arena;
+
+    /// A place for terms that are never given back.
+    fn arena() -> &'static Arena {
+        Box::leak(Box::new(Arena::new()))
+    }
+
+    /// The family of a map of these pairs, the number of bytes that it becomes, and whether these become the same map again.
+    fn there_and_back(pairs: &[(Term, Term)]) -> Option<(i32, usize, bool)> {
+        let mut arena = arena();
+        let map = map_of(&mut arena, pairs);
+        let address = Address::of_term(map)?;
+        let again = address.term(&mut arena);
+        Some((address.family()?, address.known().len(), Address::of_term(again)?.known() == address.known()))
+    }
+
+    #[test]
+    fn addresses_there_and_back() {
+        let mut arena = arena();
+        let family = |text| (am::family.term(), atom_of(text));
+        let port = (am::port.term(), Term::small(258));
+        let loopback = (am::addr.term(), am::loopback.term());
+        let zeroes = [(am::flowinfo.term(), Term::small(0)), (am::scope_id.term(), Term::small(1))];
+        assert_eq!(there_and_back(&[family("inet"), port, loopback]), Some((libc::AF_INET, 16, true)));
+        assert_eq!(
+            there_and_back(&[family("inet6"), port, loopback, zeroes[0], zeroes[1]]),
+            Some((libc::AF_INET6, 28, true))
+        );
+        for (name, len) in [(&b"/tmp/a"[..], 9), (b"\0abstract", 11)] {
+            let path = (am::path.term(), arena.binary(name));
+            assert_eq!(there_and_back(&[family("local"), path]), Some((libc::AF_UNIX, len, true)));
+        }
+        let bytes = (am::addr.term(), arena.binary(&[7, 8]));
+        let native = (am::family.term(), Term::small(300));
+        assert_eq!(there_and_back(&[native, bytes]), Some((300, 4, true)));
+        let long = arena.binary(&[b'x'; 200]);
+        for bad in [
+            vec![],
+            vec![family("inet"), port],
+            vec![family("foo"), port, loopback],
+            vec![family("local"), (am::path.term(), long)],
+            vec![native, (am::addr.term(), long)],
+        ] {
+            assert_eq!(there_and_back(&bad), None);
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_cut_off_are_no_named_address() {
+        let mut arena = arena();
+        for len in 0..16 {
+            let mut address = Address::room();
+            address.set_len(len);
+            assert!(address.term(&mut arena).as_map().is_some());
+        }
+    }
+}

@@ -3,11 +3,9 @@
 use super::address::{Address, ipv4_term, ipv6_term};
 use super::options;
 use super::terms::{Fields, atom_of, map_of};
+use crate::system::{Control, controls, put_control};
 use myriad_term::{Build, Term, TermRef, am};
 use std::net::{Ipv4Addr, Ipv6Addr};
-
-const HEADER: usize = size_of::<libc::cmsghdr>();
-const LEN: usize = size_of::<usize>();
 
 /// What the value of a kind of control messages is.
 #[derive(Clone, Copy)]
@@ -112,16 +110,8 @@ fn term<'h, B: Build<'h>>(f: &mut B, level: i32, kind: i32, data: &[u8]) -> Term
 }
 
 /// The system's control messages as a list.
-pub(super) fn terms<'h, B: Build<'h>>(f: &mut B, mut messages: &[u8]) -> TermRef<'h> {
-    let mut all = Vec::new();
-    while let (Some(len), Some(header)) = (messages.first_chunk::<LEN>(), messages.get(..HEADER)) {
-        let len = usize::from_ne_bytes(*len);
-        // One that was cut off is as long as there is room.
-        let Some(data) = messages.get(HEADER..len.min(messages.len())).filter(|_| len >= HEADER) else { break };
-        let at = |offset: usize| header.get(offset..).map_or(0, number) as i32;
-        all.push(term(f, at(LEN), at(LEN + 4), data));
-        messages = messages.get(len.next_multiple_of(LEN)..).unwrap_or(&[]);
-    }
+pub(super) fn terms<'h, B: Build<'h>>(f: &mut B, messages: &[u8]) -> TermRef<'h> {
+    let all: Vec<TermRef<'h>> = controls(messages).map(|one| term(f, one.level, one.kind, one.data)).collect();
     f.list(&all)
 }
 
@@ -151,11 +141,7 @@ pub(super) fn bytes(list: Term) -> Option<Vec<u8>> {
             (None, Some(value)) => value_bytes(known.map_or(Shape::None, |row| row.3), value)?,
             (None, None) => return None,
         };
-        out.extend((HEADER + data.len()).to_ne_bytes());
-        out.extend(level.to_ne_bytes());
-        out.extend(number.to_ne_bytes());
-        out.extend(data);
-        out.resize(out.len().next_multiple_of(LEN), 0);
+        put_control(&mut out, Control { level, kind: number, data: &data });
     }
     items.tail().is_nil().then_some(out)
 }
@@ -171,5 +157,50 @@ fn value_bytes(shape: Shape, value: Term) -> Option<Vec<u8>> {
             Some([seconds.to_ne_bytes(), micros.to_ne_bytes()].concat())
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use myriad_term::Arena;
+
+    /// A place for terms that are never given back.
+    fn arena() -> &'static Arena {
+        Box::leak(Box::new(Arena::new()))
+    }
+
+    fn message(level: i32, kind: i32, data: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        put_control(&mut bytes, Control { level, kind, data });
+        bytes
+    }
+
+    #[test]
+    fn control_messages_there_and_back() {
+        let mut arena = arena();
+        let all = [
+            message(libc::IPPROTO_IP, libc::IP_TOS, &[8]),
+            message(libc::IPPROTO_IP, libc::IP_TTL, &64i32.to_ne_bytes()),
+            message(libc::IPPROTO_IPV6, libc::IPV6_TCLASS, &1i32.to_ne_bytes()),
+            message(300, 301, b"abc"),
+        ]
+        .concat();
+        let list = terms(&mut arena, &all);
+        assert_eq!(list.list_length(), Some(4));
+        assert_eq!(bytes(list), Some(all));
+    }
+
+    #[test]
+    fn what_is_cut_off_or_no_message() {
+        let mut arena = arena();
+        let one = message(libc::SOL_SOCKET, libc::SCM_TIMESTAMP, &[1; 16]);
+        for end in 0..one.len() {
+            let found = terms(&mut arena, &one[..end]).list_length();
+            assert_eq!(found, Some(usize::from(end >= 16)), "{end}");
+        }
+        assert!(terms(&mut arena, &[0xff; 40]).list_length().is_some());
+        assert!(terms(&mut arena, &[0; 40]).is_nil());
+        assert_eq!((bytes(Term::small(1)), bytes(Term::NIL)), (None, Some(Vec::new())));
     }
 }

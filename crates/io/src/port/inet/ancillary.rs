@@ -1,6 +1,7 @@
 //! Ancillary data of the system: control messages that come with data.
 
 use super::take_u32;
+use crate::system::{Control, controls, put_control};
 use myriad_term::{Atom, am};
 
 /// What it is known by: the codes of the options of the same meaning.
@@ -17,24 +18,17 @@ fn number(bytes: &[u8]) -> i32 {
 }
 
 /// Code and value of the control messages that there is a name for.
-pub(super) fn parse(mut messages: &[u8]) -> Vec<(u8, i32)> {
-    const HEADER: usize = size_of::<libc::cmsghdr>();
-    const LEN: usize = size_of::<usize>();
-    let mut out = Vec::new();
-    while let (Some(len), Some(header)) = (messages.first_chunk::<LEN>(), messages.get(..HEADER)) {
-        let len = usize::from_ne_bytes(*len);
-        let Some(value) = messages.get(HEADER..len) else { break };
-        let (level, kind) = (number(&header[LEN..]), number(&header[LEN + 4..]));
-        let code = match (level, kind) {
-            (libc::IPPROTO_IP, libc::IP_TOS) => Some(TOS),
-            (libc::IPPROTO_IP, libc::IP_TTL) => Some(TTL),
-            (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => Some(TCLASS),
-            _ => None,
+pub(super) fn parse(messages: &[u8]) -> Vec<(u8, i32)> {
+    let code = |one: Control<'_>| {
+        let code = match (one.level, one.kind) {
+            (libc::IPPROTO_IP, libc::IP_TOS) => TOS,
+            (libc::IPPROTO_IP, libc::IP_TTL) => TTL,
+            (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => TCLASS,
+            _ => return None,
         };
-        out.extend(code.map(|code| (code, number(value))));
-        messages = messages.get(len.next_multiple_of(LEN)..).unwrap_or(&[]);
-    }
-    out
+        Some((code, number(one.data)))
+    };
+    controls(messages).filter_map(code).collect()
 }
 
 /// The name of a code.
@@ -49,7 +43,6 @@ pub(super) fn name(code: u8) -> Option<Atom> {
 
 /// Control messages of codes with their values in four bytes; nothing if they are no such.
 pub(super) fn build(mut options: &[u8]) -> Option<Vec<u8>> {
-    const HEADER: usize = size_of::<libc::cmsghdr>();
     let mut out = Vec::new();
     while let Some((code, rest)) = options.split_first() {
         options = rest;
@@ -60,11 +53,7 @@ pub(super) fn build(mut options: &[u8]) -> Option<Vec<u8>> {
             TCLASS => (libc::IPPROTO_IPV6, libc::IPV6_TCLASS),
             _ => return None,
         };
-        out.extend((HEADER + 4).to_ne_bytes());
-        out.extend(level.to_ne_bytes());
-        out.extend(kind.to_ne_bytes());
-        out.extend(value.to_ne_bytes());
-        out.resize(out.len().next_multiple_of(size_of::<usize>()), 0);
+        put_control(&mut out, Control { level, kind, data: &value.to_ne_bytes() });
     }
     Some(out)
 }
