@@ -10,6 +10,7 @@ main() ->
     t:c(connected, fun connected/0),
     t:each(control, [[], [recvtos], [recvttl], [recvtos, recvttl, pktinfo]], fun control/1),
     t:c(timestamp, fun timestamp/0),
+    t:each(errors, [{inet, ip}, {inet6, ipv6}], fun errors/1),
     t:each(sent_control, [#{level => ip, type => tos, value => mincost}, #{level => ip, type => tos, data => <<4:32/native>>}, #{level => ip, type => ttl, value => 9},
                           #{level => ip, type => foo, value => 1}, #{level => foo, type => ttl, value => 1}, #{level => ip, type => ttl}, #{type => ttl, value => 1}], fun sent_control/1),
     t:each(addresses, [#{addr => {1, 2, 3}}, #{addr => {1, 2, 3, 256}}, #{port => a}, #{port => 65536}, #{family => foo}, #{family => inet6}, #{foo => 1}, #{addr => any}, #{addr => broadcast}], fun address/1),
@@ -72,6 +73,17 @@ timestamp() ->
     ok = socket:sendto(S, "hello", To),
     {ok, #{ctrl := Cut, flags := Flags}} = socket:recvmsg(S, 0, 20, 1000),
     {abs(Seconds - erlang:system_time(second)) < 3, maps:without([data, value], C), [maps:remove(data, One) || One <- Cut], Flags}.
+
+%% Nobody takes it: who has told so.
+errors({Family, Level}) ->
+    {ok, S} = socket:open(Family, dgram, udp),
+    ok = socket:setopt(S, {Level, recverr}, true),
+    {T, To} = bound(Family, t),
+    ok = socket:close(T),
+    ok = socket:sendto(S, "x", To),
+    timer:sleep(50),
+    {ok, Message} = socket:recvmsg(S, [errqueue], 1000),
+    maps:remove(addr, Message).
 
 sent_control(Control) ->
     {S, To} = bound(inet, s),

@@ -64,6 +64,17 @@ impl Address {
         Address::of_bytes(&[unsafe { std::slice::from_raw_parts(address.cast::<u8>(), len) }])
     }
 
+    /// Of bytes that begin with an address, which is as long as its family says, if that has a name.
+    pub(super) fn of_system(bytes: &[u8]) -> Option<Address> {
+        let family = i32::from(u16::from_ne_bytes(*bytes.first_chunk::<2>()?));
+        let len = match family {
+            libc::AF_INET => size_of::<libc::sockaddr_in>(),
+            libc::AF_INET6 => size_of::<libc::sockaddr_in6>(),
+            _ => 2,
+        };
+        Address::of_bytes(&[bytes.get(..len)?])
+    }
+
     /// Of bytes that begin with an address of IPv4.
     pub(super) fn of_ipv4_bytes(bytes: &[u8]) -> Option<Address> {
         let address = Address::of_bytes(&[bytes.get(..size_of::<libc::sockaddr_in>())?])?;

@@ -17,6 +17,8 @@ enum Shape {
     PacketInfo,
     PacketInfo6,
     Address,
+    /// What has become of a message that was sent (`sock_extended_err`).
+    Error,
 }
 
 /// The kinds that have a name: level, number, name, value.
@@ -30,11 +32,11 @@ const KINDS: [(i32, i32, &str, Shape); 14] = [
     (libc::IPPROTO_IP, libc::IP_RECVTTL, "recvttl", Shape::Int),
     (libc::IPPROTO_IP, libc::IP_PKTINFO, "pktinfo", Shape::PacketInfo),
     (libc::IPPROTO_IP, libc::IP_ORIGDSTADDR, "origdstaddr", Shape::Address),
-    (libc::IPPROTO_IP, libc::IP_RECVERR, "recverr", Shape::None),
+    (libc::IPPROTO_IP, libc::IP_RECVERR, "recverr", Shape::Error),
     (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO, "pktinfo", Shape::PacketInfo6),
     (libc::IPPROTO_IPV6, libc::IPV6_HOPLIMIT, "hoplimit", Shape::Int),
     (libc::IPPROTO_IPV6, libc::IPV6_TCLASS, "tclass", Shape::Int),
-    (libc::IPPROTO_IPV6, libc::IPV6_RECVERR, "recverr", Shape::None),
+    (libc::IPPROTO_IPV6, libc::IPV6_RECVERR, "recverr", Shape::Error),
 ];
 
 /// The flags of a message by name.
@@ -94,7 +96,63 @@ fn value<'h, B: Build<'h>>(f: &mut B, shape: Shape, data: &[u8]) -> Option<TermR
             Some(map_of(f, &[(am::addr.term(), address), (atom_of("ifindex"), index)]))
         }
         Shape::Address => Address::of_ipv4_bytes(data).map(|address| address.term(f)),
+        Shape::Error => error(f, data),
     }
+}
+
+/// Where an error came from.
+const ORIGINS: [(u8, &str); 4] = [(0, "none"), (1, "local"), (2, "icmp"), (3, "icmp6")];
+/// Types of an error by its origin.
+const TYPES: [(u8, u8, &str); 5] = [
+    (2, 3, "dest_unreach"),
+    (2, 11, "time_exceeded"),
+    (3, 1, "dest_unreach"),
+    (3, 2, "pkt_toobig"),
+    (3, 3, "time_exceeded"),
+];
+/// Codes of a destination that was not reached, by the origin of the error.
+const CODES: [(u8, u8, &str); 13] = [
+    (2, 0, "net_unreach"),
+    (2, 1, "host_unreach"),
+    (2, 3, "port_unreach"),
+    (2, 4, "frag_needed"),
+    (2, 6, "net_unknown"),
+    (2, 7, "host_unknown"),
+    (3, 0, "noroute"),
+    (3, 1, "adm_prohibited"),
+    (3, 2, "not_neighbour"),
+    (3, 3, "addr_unreach"),
+    (3, 4, "port_unreach"),
+    (3, 5, "policy_fail"),
+    (3, 6, "reject_route"),
+];
+
+fn named<'h>(rows: &[(u8, u8, &str)], origin: u8, number: u8) -> TermRef<'h> {
+    let row = rows.iter().find(|row| (row.0, row.1) == (origin, number));
+    row.map_or(Term::small(i64::from(number)), |row| atom_of(row.2))
+}
+
+/// What has become of a message, and who has told so.
+fn error<'h, B: Build<'h>>(f: &mut B, data: &[u8]) -> Option<TermRef<'h>> {
+    let (errno, rest) = data.split_first_chunk::<4>()?;
+    let ([origin, kind, code, _], rest) = rest.split_first_chunk::<4>()?;
+    let (info, rest) = rest.split_first_chunk::<4>()?;
+    let (more, offender) = rest.split_first_chunk::<4>()?;
+    let errno = rustix::io::Errno::from_raw_os_error(i32::from_ne_bytes(*errno));
+    let is_unreached = named(&TYPES, *origin, *kind) == atom_of("dest_unreach");
+    let code_rows: &[(u8, u8, &str)] = if is_unreached { &CODES } else { &[] };
+    let origin_name = ORIGINS.iter().find(|row| row.0 == *origin);
+    let offender = Address::of_system(offender)?.term(f);
+    let pairs = [
+        (atom_of("error"), crate::posix::atom(errno).term()),
+        (atom_of("origin"), origin_name.map_or(Term::small(i64::from(*origin)), |row| atom_of(row.1))),
+        (am::type_.term(), named(&TYPES, *origin, *kind)),
+        (atom_of("code"), named(code_rows, *origin, *code)),
+        (atom_of("info"), Term::small(i64::from(u32::from_ne_bytes(*info)))),
+        (am::data.term(), Term::small(i64::from(u32::from_ne_bytes(*more)))),
+        (atom_of("offender"), offender),
+    ];
+    Some(map_of(f, &pairs))
 }
 
 /// One control message as a map.
@@ -137,7 +195,7 @@ pub(super) fn bytes(list: Term) -> Option<Vec<u8>> {
             None => known?.1,
         };
         let data = match (map.get(am::data), map.get(am::value)) {
-            (Some(data), _) => data.as_binary()?.into_owned(),
+            (Some(data), _) => options::native(data)?,
             (None, Some(value)) => value_bytes(known.map_or(Shape::None, |row| row.3), value)?,
             (None, None) => return None,
         };

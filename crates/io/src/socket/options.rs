@@ -192,8 +192,8 @@ pub(super) fn setopt_5(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     }
 }
 
-/// The bytes of a native value.
-fn native(value: Term) -> Option<Vec<u8>> {
+/// The bytes of a native value: an integer, a truth value, or bytes.
+pub(super) fn native(value: Term) -> Option<Vec<u8>> {
     if let Some(number) = int(value) {
         return Some(number.to_ne_bytes().to_vec());
     }
