@@ -206,19 +206,18 @@ impl LibraryEntry {
 // SAFETY: a library's static data, which nobody changes.
 unsafe impl Sync for LibraryEntry {}
 
-/// `ErlNifBinary`
+/// `ErlNifBinary`, but for what libraries of early versions have no room for: nothing of that is used.
 #[repr(C)]
 pub struct Binary {
     pub(crate) size: usize,
     pub(crate) data: *mut u8,
     /// The counted bytes that it owns, if any.
     pub(crate) owned: *const (),
-    spare: [*const c_void; 2],
 }
 
 impl Binary {
     pub(crate) fn new(size: usize, data: *mut u8, owned: *const ()) -> Binary {
-        Binary { size, data, owned, spare: [std::ptr::null(); 2] }
+        Binary { size, data, owned }
     }
 }
 
@@ -393,7 +392,7 @@ pub const LATIN1: c_uint = 1;
 
 // The sizes that the header's types have on 64-bit machines.
 const _: () = {
-    assert!(size_of::<FunctionEntry>() == 32 && size_of::<LibraryEntry>() == 96 && size_of::<Binary>() == 40);
+    assert!(size_of::<FunctionEntry>() == 32 && size_of::<LibraryEntry>() == 96 && size_of::<Binary>() == 24);
     assert!(size_of::<IoVector>() == 424 && std::mem::offset_of!(IoVector, few) == 40);
     assert!(size_of::<Monitor>() == 32 && size_of::<ResourceTypeInit>() == 40);
     assert!(size_of::<MapIterator>() == 56 && size_of::<SystemInfo>() == 56);

@@ -14,8 +14,8 @@ use myriad_term::{Atom, Mfa, Term, am};
 use myriad_vm::bif::{BifDef, BifKind, Foreign};
 use myriad_vm::code::{BuiltIns, NifBinding, NifLibrary};
 use myriad_vm::{BifResult, Ctx, Vm};
-use std::collections::HashMap;
-use std::ffi::{CString, c_int, c_void};
+use std::collections::{HashMap, HashSet};
+use std::ffi::{CStr, CString, c_int, c_void};
 use std::os::raw::c_uint;
 
 /// A library that a module has loaded. This stays for ever, for what leads to it; what is mapped goes (LO1).
@@ -332,7 +332,15 @@ fn names(entry: &LibraryEntry, module: Atom, own: &[Mfa]) -> Result<Vec<(Mfa, Bi
         };
         Ok((mfa, kind(flags, mfa)?, function))
     };
-    entry.functions().into_iter().map(name).collect()
+    let names = entry.functions().into_iter().map(name).collect::<Result<Vec<_>, _>>()?;
+    let mut seen = HashSet::new();
+    match names.iter().find(|(mfa, ..)| !seen.insert(*mfa)) {
+        Some((Mfa { function, arity, .. }, ..)) => {
+            let (module, function) = (module.text(), function.text());
+            refuse(am::bad_lib, format!("Duplicate NIF entry for {module}:{function}/{arity}"))
+        }
+        None => Ok(names),
+    }
 }
 
 fn kind(flags: c_uint, mfa: Mfa) -> Result<BifKind, Refusal> {

@@ -90,9 +90,13 @@ exports! {
         c_int::from(env.ctx().is_some_and(|ctx| !ctx.process.is_exiting()))
     }
 
-    /// Sends a message: one of an environment of its own, which is empty then, or a copy of one of the caller's. Is there such a process?
-    fn enif_send(_caller: Option<&mut Env>, to: &Identifier, env: Option<&mut Env>, message: Word) -> c_int {
+    /// Sends a message: one of an environment of its own, which is empty then, or a copy of one of the caller's. Is there such a process, and
+    /// has that which has called not ended?
+    fn enif_send(caller: Option<&mut Env>, to: &Identifier, env: Option<&mut Env>, message: Word) -> c_int {
         let Some(to) = pid_of(to) else { return 0 };
+        if caller.and_then(Env::ctx).is_some_and(|ctx| ctx.process.is_exiting()) {
+            return 0;
+        }
         let sent = with_processes(|vm| is_alive(vm, to) && {
             vm.signal_pid(to, Signal::Message(Message::new(payload(env, message.term()), Term::NONE)));
             // One that ends between the two is as one that ends right afterwards.
@@ -141,13 +145,22 @@ exports! {
     }
 
     /// An environment of its own.
-    fn enif_alloc_env() -> *mut Env { Box::into_raw(Box::new(Env::own(None))) }
+    fn enif_alloc_env() -> *mut Env {
+        // Of the library's own memory: what gives it back by `enif_free`, as on OTP goes well, only wastes what it has.
+        let env = super::system::enif_alloc(size_of::<Env>()).cast::<Env>();
+        if !env.is_null() {
+            // SAFETY: fresh memory of this size, aligned as `malloc` does.
+            unsafe { env.write(Env::own(None)) };
+        }
+        env
+    }
 
     /// The environment goes, with its terms.
     fn enif_free_env(env: *mut Env) {
         if !env.is_null() {
             // SAFETY: ABI1: one of `enif_alloc_env`, used no more.
-            drop(unsafe { Box::from_raw(env) });
+            unsafe { env.drop_in_place() };
+            super::system::enif_free(env.cast());
         }
     }
 
