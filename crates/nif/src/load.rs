@@ -15,7 +15,7 @@ use myriad_vm::bif::{BifDef, BifKind, Foreign};
 use myriad_vm::code::{BuiltIns, NifBinding, NifLibrary};
 use myriad_vm::{BifResult, Ctx, Vm};
 use std::collections::{HashMap, HashSet};
-use std::ffi::{CStr, CString, c_int, c_void};
+use std::ffi::{CString, c_int, c_void};
 use std::os::raw::c_uint;
 
 /// A library that a module has loaded. This stays for ever, for what leads to it; what is mapped goes (LO1).

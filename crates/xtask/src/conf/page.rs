@@ -8,7 +8,7 @@ pub fn page(report: &Report, otp: &Otp) -> String {
     let Otp { release, erts, .. } = otp;
     let mut page = format!(
         "# OTP's own test suites\n\nWritten by `make conformance`. Cases that OTP {release} (ERTS {erts}) passes in our runner; those that\n\
-         need a distributed node, or load a driver or NIF written in C, are counted apart, as neither is there yet. The ratio is of\n\
+         need a distributed node, or load a driver written in C, are counted apart, as neither is there yet. The ratio is of\n\
          the others: run, and passed.\n\n\
          | suite | OTP passes | need a node | load C | run | Myriad passes | ratio |\n\
          | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n"
