@@ -6,12 +6,34 @@
 use crate::abi::{Event, mode};
 use myriad_io::port::driver::Context;
 use myriad_io::port::linked_in::Inlet;
+use myriad_sync::{LockClass, Mutex};
+use myriad_term::Port as PortId;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno;
+use std::collections::HashMap;
 use std::ffi::c_int;
 use std::os::fd::BorrowedFd;
 use std::ptr::null_mut;
+
+static CLASS: LockClass = LockClass::new("driver_events", 327);
+/// By descriptor: the port that has selected it last, and so is told of it.
+static OWNERS: Mutex<Option<Owners>> = Mutex::new(&CLASS, None);
+
+#[derive(Default)]
+struct Owners(HashMap<Event, PortId>);
+
+impl Owners {
+    fn remove_if_of(&mut self, event: Event, port: PortId) {
+        if self.0.get(&event) == Some(&port) {
+            self.0.remove(&event);
+        }
+    }
+}
+
+fn with_owners<R>(work: impl FnOnce(&mut Owners) -> R) -> R {
+    work(OWNERS.lock().get_or_insert_default())
+}
 
 /// Most events taken at a time.
 const MOST: usize = 32;
@@ -63,7 +85,10 @@ impl Events {
         let wanted = self.selected[place].mode | bits & (mode::READ | mode::WRITE);
         let done = self.change(place, wanted);
         match done {
-            Ok(()) => self.selected[place].in_use |= bits & mode::USE != 0,
+            Ok(()) => {
+                self.selected[place].in_use |= bits & mode::USE != 0;
+                with_owners(|owners| owners.0.insert(event, context.id()));
+            }
             Err(_) if self.selected[place].mode == 0 && !self.selected[place].in_use => {
                 self.selected.swap_remove(place);
             }
@@ -73,7 +98,7 @@ impl Events {
     }
 
     /// Waits for less; is the descriptor's use over, whose end the driver is to be told of?
-    pub(crate) fn deselect(&mut self, event: Event, bits: c_int) -> Result<bool, Errno> {
+    pub(crate) fn deselect(&mut self, context: &Context<'_>, event: Event, bits: c_int) -> Result<bool, Errno> {
         let Some(place) = self.place(event) else {
             descriptor(event)?;
             return Ok(bits & mode::USE != 0);
@@ -87,6 +112,7 @@ impl Events {
         selected.in_use &= !ends;
         if left == 0 && !selected.in_use {
             self.selected.swap_remove(place);
+            with_owners(|owners| owners.remove_if_of(event, context.id()));
         }
         if ends { Ok(true) } else { done.map(|()| false) }
     }
@@ -95,7 +121,7 @@ impl Events {
     fn change(&mut self, place: usize, wanted: c_int) -> Result<(), Errno> {
         let selected = &mut self.selected[place];
         let fd = descriptor(selected.event)?;
-        if wanted == selected.mode || selected.always {
+        if selected.always {
             selected.mode = wanted;
             return Ok(());
         }
@@ -104,15 +130,20 @@ impl Events {
         }
         let Some(set) = &self.set else { return Err(Errno::BADF) };
         let data = EventData::new_u64(selected.event as u64);
-        let done = match (selected.mode, wanted) {
-            (_, 0) => epoll::delete(set.fd(), fd),
-            (0, _) => epoll::add(set.fd(), fd, data, flags(wanted)),
-            _ => epoll::modify(set.fd(), fd, data, flags(wanted)),
+        // The driver may have closed the descriptor and opened another of its number since: what the set knows counts.
+        let done = match wanted {
+            0 if selected.mode == 0 => Ok(()),
+            0 => match epoll::delete(set.fd(), fd) {
+                Err(Errno::NOENT) => Ok(()),
+                done => done,
+            },
+            _ => match epoll::add(set.fd(), fd, data, flags(wanted)) {
+                Err(Errno::EXIST) => epoll::modify(set.fd(), fd, data, flags(wanted)),
+                done => done,
+            },
         };
         match done {
             Err(Errno::PERM) => selected.always = true,
-            // A descriptor that was closed and opened again meanwhile.
-            Err(Errno::NOENT) if wanted != 0 => epoll::add(set.fd(), fd, data, flags(wanted))?,
             done => done?,
         }
         selected.mode = wanted;
@@ -135,8 +166,23 @@ impl Events {
         Ok(())
     }
 
-    /// What is ready: descriptors and what for.
-    pub(crate) fn ready(&mut self) -> Vec<(Event, c_int)> {
+    /// What is ready: descriptors and what for. Those that another port has selected since are that one's.
+    pub(crate) fn ready(&mut self, me: PortId) -> Vec<(Event, c_int)> {
+        let mut ready = self.reported();
+        ready.retain(|(event, _)| {
+            let is_mine = with_owners(|owners| owners.0.get(event).is_none_or(|owner| *owner == me));
+            if !is_mine && let Some(place) = self.place(*event) {
+                // If the set does not know it any more, all is well.
+                let _ = self.change(place, 0);
+                self.selected.swap_remove(place);
+            }
+            is_mine
+        });
+        ready
+    }
+
+    /// What the set reports, and what is always ready.
+    fn reported(&mut self) -> Vec<(Event, c_int)> {
         self.armed = false;
         let always = self.selected.iter().filter(|selected| selected.always);
         let mut ready: Vec<(Event, c_int)> = always.map(|selected| (selected.event, selected.mode)).collect();
@@ -167,16 +213,17 @@ impl Events {
         self.selected.iter().any(|selected| selected.event == event && selected.mode & mode != 0)
     }
 
-    /// The port has gone: waits for nothing more. Gives the descriptors that the driver may close.
-    pub(crate) fn close(&mut self, context: &Context<'_>) -> Vec<Event> {
+    /// The port has gone: waits for nothing more. What it has left in use stays so: another port may have taken that over.
+    pub(crate) fn close(&mut self, context: &Context<'_>) {
         if let Some(set) = self.set.take() {
             context.wait_no_more(set);
         }
-        std::mem::take(&mut self.selected)
-            .iter()
-            .filter(|selected| selected.in_use)
-            .map(|selected| selected.event)
-            .collect()
+        let me = context.id();
+        with_owners(|owners| {
+            for selected in std::mem::take(&mut self.selected) {
+                owners.remove_if_of(selected.event, me);
+            }
+        });
     }
 }
 

@@ -4,7 +4,7 @@ use crate::abi::{Data, Entry, Event, Handle, IoSlice, IoVector, Monitor, flag, m
 use crate::binary::Binary;
 use crate::call::enter;
 use crate::data_lock::OfPort;
-use crate::events::{Events, stop_select};
+use crate::events::Events;
 use crate::library::InUse;
 use crate::queue::Shared;
 use myriad_io::bytes::{Output, Piece};
@@ -354,7 +354,7 @@ impl Driver for Instance {
     }
 
     fn ready_input(&mut self, context: &mut Context<'_>, _: bool, _: &mut [u8]) {
-        for (event, ready) in self.events.ready() {
+        for (event, ready) in self.events.ready(context.id()) {
             for (bit, to_read) in [(mode::READ, true), (mode::WRITE, false)] {
                 if ready & bit != 0 && self.events.waits_for(event, bit) {
                     self.ready(context, event, to_read);
@@ -397,8 +397,7 @@ impl Driver for Instance {
             }
         }
         self.cancel_timer(context);
-        let over = self.events.close(context);
-        over.into_iter().for_each(|event| stop_select(self.entry.stop_select, event));
+        self.events.close(context);
         self.queue.close(context.id());
         self.data_lock = None;
         self.library.leave();

@@ -6,9 +6,10 @@
 use crate::abi::{EXTENDED, Entry, OLDEST_MAJOR, VERSION};
 use crate::refusals::{self, Refusal};
 use crate::table;
+use crate::words::{latin1, word};
 use myriad_bif::libraries;
 use myriad_io::port::linked_in::SharedLock;
-use myriad_nif::linker;
+use myriad_nif::{linker, taints};
 use myriad_sync::Arc;
 use std::ffi::{CStr, CString, c_void};
 
@@ -56,7 +57,9 @@ impl Library {
         let file = CString::new(file).map_err(|_| Refusal::Known("bad_driver_name"))?;
         let handle = linker::open(&file).map_err(|why| Refusal::Open(without_file(&why)))?;
         let loaded = Library::ask(handle, name);
-        if loaded.is_err() {
+        if let Ok(library) = &loaded {
+            taints::add(word(&latin1(&library.name)));
+        } else {
             // SAFETY: an open handle, of whose library nothing is in use.
             unsafe { libc::dlclose(handle) };
         }

@@ -46,6 +46,7 @@ use shared_lock::{Entered, SharedLock};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::{Deref, DerefMut};
 use table::PortTable;
+use tell::Tell;
 
 pub use bifs::{ERLANG, INTERNAL};
 pub(crate) use drivers::start;
@@ -153,6 +154,8 @@ struct Common {
     taken: u8,
     links: BTreeSet<Pid>,
     watchers: HashMap<RefNumbers, Pid>,
+    /// Who has sent `close`, and is answered when the port is gone.
+    told_closed: Option<Pid>,
     /// `erlang:port_set_data/2`
     data: Option<Payload>,
     input: u64,
@@ -283,6 +286,7 @@ impl Port {
             taken: 0,
             links: linked.then_some(owner).into_iter().collect(),
             watchers: HashMap::new(),
+            told_closed: None,
             data: None,
             input: 0,
             output: 0,
@@ -357,6 +361,9 @@ impl Port {
         state.common.phase = Phase::Gone;
         self.call_driver(system, state, |driver, context| driver.stop(context));
         system.table.remove(self, &system.vm.progress);
+        if let Some(owner) = state.common.told_closed.take() {
+            self.tell(system, owner, Tell::Atom(am::closed));
+        }
     }
 
     /// Ends the port because its input or output has failed.

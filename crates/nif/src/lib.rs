@@ -14,6 +14,8 @@
 //! | `select` | descriptors that are waited for |
 //! | [`resource`] | objects of a library that terms refer to |
 //! | `monitor` | what these watch |
+//! | [`taints`] | which libraries have been loaded |
+//! | `thread_data` | what threads keep for libraries |
 //! | `exports` | the functions of the interface |
 //! | `variadic.c` | those that stable Rust cannot define, most with a variable number of arguments |
 
@@ -27,5 +29,7 @@ mod monitor;
 mod queue;
 pub mod resource;
 mod select;
+pub mod taints;
+mod thread_data;
 
 pub use exports::{names, system};

@@ -7,7 +7,7 @@
 
 use crate::abi::{Function, FunctionEntry, LibraryEntry, VERSION, Word};
 use crate::env::{self, Env};
-use crate::{linker, resource};
+use crate::{linker, resource, taints};
 use myriad_sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use myriad_sync::{Count, LockClass, OnceLock, SpinLock};
 use myriad_term::{Atom, Mfa, Term, am};
@@ -37,14 +37,6 @@ pub struct Library {
 static CLASS: LockClass = LockClass::new("nif_libraries", 908);
 /// The libraries that versions of modules have, in the order in which they were loaded.
 static LIBRARIES: SpinLock<Vec<&'static Library>> = SpinLock::new(&CLASS, Vec::new());
-
-static TAINTS_CLASS: LockClass = LockClass::new("nif_taints", 909);
-static TAINTS: SpinLock<Vec<Atom>> = SpinLock::new(&TAINTS_CLASS, Vec::new());
-
-/// The modules that have loaded libraries (`system_info(taints)`).
-pub fn taints() -> Vec<Atom> {
-    TAINTS.lock().clone()
-}
 
 /// The VM that libraries run in.
 static VM: OnceLock<&'static Vm> = OnceLock::new();
@@ -182,11 +174,7 @@ pub fn load(ctx: &mut Ctx<'_>, turn: &Turn, file: &[u8], info: Term) -> Result<(
         return refuse(am::load_failed, "the module is not loaded");
     }
     LIBRARIES.lock().push(library);
-    let mut taints = TAINTS.lock();
-    if !taints.contains(&module) {
-        taints.push(module);
-    }
-    drop(taints);
+    taints::add(module);
     // It is the version's.
     std::mem::forget(loading);
     Ok(())

@@ -269,11 +269,11 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         am::wordsize => Term::small(8),
         am::dynamic_trace => Term::atom(am::none),
         am::dynamic_trace_probes => Term::FALSE,
-        am::dist_ctrl => Term::NIL,
         am::taints => {
-            let modules: Vec<Term> = myriad_nif::load::taints().into_iter().map(Atom::term).collect();
-            ctx.list(&modules)
+            let taints: Vec<Term> = myriad_nif::taints::all().into_iter().map(Term::atom).collect();
+            ctx.list(&taints)
         }
+        am::dist_ctrl => Term::NIL,
         am::snifs => builtins(ctx),
         am::emu_args => {
             let mut words: Vec<Vec<u8>> = std::env::args_os().map(std::os::unix::ffi::OsStringExt::into_vec).collect();

@@ -17,7 +17,7 @@ exports! {
             if on != 0 {
                 return instance.events.select(context, event, bits).map(|()| None);
             }
-            let over = instance.events.deselect(event, bits)?;
+            let over = instance.events.deselect(context, event, bits)?;
             Ok((over && bits & mode::NO_CALLBACK == 0).then_some(instance.entry.stop_select))
         });
         match done {

@@ -52,13 +52,13 @@ exports! {
     fn erl_drv_rwlock_name(lock: *mut ReadWriteLock) -> *const c_char { enif_rwlock_name(lock) }
 
     /// What each thread keeps under a key.
-    fn erl_drv_tsd_key_create(name: Text, to: Out<libc::pthread_key_t>) -> c_int { enif_tsd_key_create(name, to) }
+    fn erl_drv_tsd_key_create(name: Text, to: Out<c_int>) -> c_int { enif_tsd_key_create(name, to) }
     /// The key is used no more.
-    fn erl_drv_tsd_key_destroy(key: libc::pthread_key_t) { enif_tsd_key_destroy(key); }
+    fn erl_drv_tsd_key_destroy(key: c_int) { enif_tsd_key_destroy(key); }
     /// This thread keeps something.
-    fn erl_drv_tsd_set(key: libc::pthread_key_t, data: *mut c_void) { enif_tsd_set(key, data); }
+    fn erl_drv_tsd_set(key: c_int, data: *mut c_void) { enif_tsd_set(key, data); }
     /// What this thread keeps.
-    fn erl_drv_tsd_get(key: libc::pthread_key_t) -> *mut c_void { enif_tsd_get(key) }
+    fn erl_drv_tsd_get(key: c_int) -> *mut c_void { enif_tsd_get(key) }
 
     /// Options of a thread.
     fn erl_drv_thread_opts_create(name: Text) -> *mut ThreadOptions { enif_thread_opts_create(name) }

@@ -234,8 +234,8 @@ impl Port {
             Request::Close => {
                 let owner = state.common.owner;
                 self.trace_command(system, sender, |_| am::close.term());
+                state.common.told_closed = Some(owner);
                 self.exit(system, &mut state, Term::atom(am::normal), true);
-                self.tell(system, owner, Tell::Atom(am::closed));
             }
             Request::Connect(to) => {
                 let old = state.common.owner;

@@ -4,6 +4,7 @@ use crate::abi::{Out, Room, SystemInfo, Text, VERSION, Word};
 use crate::define::exports;
 use crate::env::Env;
 use crate::load;
+use crate::thread_data;
 use myriad_sync::OnceLock;
 use myriad_term::Build;
 use myriad_vm::os_text::variable;
@@ -196,34 +197,20 @@ exports! {
     /// Its name, of which there is none.
     fn enif_rwlock_name(_lock: *mut ReadWriteLock) -> *const c_char { std::ptr::null() }
 
-    /// What each thread keeps under a key: 0, or the system's number of an error.
-    fn enif_tsd_key_create(_name: Text, to: Out<libc::pthread_key_t>) -> c_int {
-        let mut key = 0;
-        // SAFETY: room for a key.
-        let error = unsafe { libc::pthread_key_create(&raw mut key, None) };
-        if error == 0 {
-            to.set(key);
-        }
-        error
+    /// A key under which each thread can keep something: 0.
+    fn enif_tsd_key_create(_name: Text, to: Out<c_int>) -> c_int {
+        to.set(thread_data::new_key());
+        0
     }
 
     /// The key is used no more.
-    fn enif_tsd_key_destroy(key: libc::pthread_key_t) {
-        // SAFETY: ABI1: a key.
-        unsafe { libc::pthread_key_delete(key) };
-    }
+    fn enif_tsd_key_destroy(_key: c_int) {}
 
     /// This thread keeps something.
-    fn enif_tsd_set(key: libc::pthread_key_t, data: *mut c_void) {
-        // SAFETY: ABI1: a key.
-        unsafe { libc::pthread_setspecific(key, data) };
-    }
+    fn enif_tsd_set(key: c_int, data: *mut c_void) { thread_data::set(key, data); }
 
     /// What this thread keeps.
-    fn enif_tsd_get(key: libc::pthread_key_t) -> *mut c_void {
-        // SAFETY: ABI1: a key.
-        unsafe { libc::pthread_getspecific(key) }
-    }
+    fn enif_tsd_get(key: c_int) -> *mut c_void { thread_data::get(key) }
 
     /// Starts a thread: 0, or the system's number of an error.
     fn enif_thread_create(
