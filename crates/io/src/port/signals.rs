@@ -297,8 +297,9 @@ impl Port {
         if self.driver.of_system || linked && normal && !from_owner {
             return;
         }
-        let reason = if reason.term().is_am(am::kill) { Term::atom(am::killed) } else { reason.term() };
-        self.exit(system, state, reason, true);
+        // What is queued is not waited for then.
+        let killed = reason.term().is_am(am::kill);
+        self.exit(system, state, if killed { Term::atom(am::killed) } else { reason.term() }, !killed);
     }
 }
 
