@@ -15,6 +15,14 @@ exports! {
     fn driver_select(port: Handle, event: Event, bits: c_int, on: c_int) -> c_int {
         let done = with_port(port, |instance, context| {
             if on != 0 {
+                // What the driver has no function for is not waited for.
+                let mut bits = bits;
+                if instance.entry.ready_input.is_none() {
+                    bits &= !mode::READ;
+                }
+                if instance.entry.ready_output.is_none() {
+                    bits &= !mode::WRITE;
+                }
                 return instance.events.select(context, event, bits).map(|()| None);
             }
             let over = instance.events.deselect(context, event, bits)?;
