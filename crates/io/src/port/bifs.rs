@@ -170,7 +170,7 @@ fn port_command_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     }
     let work = port.works(system);
     let mut state = port.lock();
-    let waits = must_wait(port, &state, force, nosuspend);
+    let waits = must_wait(&state, force, nosuspend);
     let answer = if waits {
         let waiter = Waiter::Retry(ctx.pid());
         if !state.common.waiters.contains(&waiter) {
@@ -187,8 +187,8 @@ fn port_command_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 /// Does a command wait until the port is less busy?
-fn must_wait(port: &Port, state: &PortState, force: bool, nosuspend: bool) -> bool {
-    state.common.is_open() && state.common.busy && !nosuspend && (!force || port.driver.soft_busy)
+fn must_wait(state: &PortState, force: bool, nosuspend: bool) -> bool {
+    state.common.is_open() && state.common.busy && !nosuspend && !force
 }
 
 /// A command that was left: its sender waits for the answer.
@@ -205,7 +205,7 @@ impl Left {
     fn send(self, system: &'static System, port: &Port) {
         let _work = port.works(system);
         let mut state = port.lock();
-        if must_wait(port, &state, self.force, self.nosuspend) {
+        if must_wait(&state, self.force, self.nosuspend) {
             state.common.commands.push(Box::new(move |system, port| self.send(system, port)));
             return;
         }
@@ -228,7 +228,7 @@ fn command(
     match data {
         _ if !state.common.is_open() => am::badarg,
         _ if force && !port.driver.soft_busy => am::notsup,
-        _ if state.common.busy && nosuspend => am::false_,
+        _ if state.common.busy && nosuspend && !force => am::false_,
         None => am::badarg,
         Some(data) => {
             port.output(system, state, caller, data);
