@@ -1,5 +1,5 @@
 //! The module MD5 is OTP's, for every installed module: OTP's own `erl` is asked, both through
-//! beam_lib and through the emulator.
+//! beam_lib and through the emulator, which has no answer for files of old compilers.
 
 mod common;
 
@@ -15,7 +15,7 @@ const PROGRAM: &str = r#"
     Ask = fun(File) ->
         {ok, {_, MD5}} = beam_lib:md5(File),
         {ok, Bytes} = file:read_file(File),
-        MD5 = erts_internal:beamfile_module_md5(Bytes),
+        true = lists:member(erts_internal:beamfile_module_md5(Bytes), [MD5, undefined]),
         io:format("~ts ~s~n", [File, Hex(MD5)])
     end,
     lists:foreach(Ask, filelib:wildcard(filename:join([Root, "lib", "*", "ebin", "*.beam"]))),

@@ -138,7 +138,6 @@ exit_signal() ->
 all_sent() ->
     {C, S} = net:pair([{sndbuf, 8192}, {recbuf, 8192}, {high_watermark, 1 bsl 24}]),
     Data = binary:copy(<<"0123456789">>, 200000),
-    spawn_link(fun() -> ok = gen_tcp:controlling_process(C, self()) end),
     ok = gen_tcp:send(C, Data),
     Self = self(),
     spawn_link(fun() -> timer:sleep(50), Self ! {read, all(S, 0)} end),
