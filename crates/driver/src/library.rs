@@ -1,7 +1,7 @@
 //! Libraries with drivers: how they are mapped and unmapped.
 //!
 //! LI1. A library stays mapped while somebody uses its driver: a port, a process that has loaded it, work on another thread ([`InUse`]). The last one
-//!      that leaves has [`table::settle`] look whether it is to go.
+//!      that leaves has `table::settle` look whether it is to go.
 
 use crate::abi::{EXTENDED, Entry, OLDEST_MAJOR, VERSION};
 use crate::refusals::{self, Refusal};

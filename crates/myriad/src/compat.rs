@@ -28,13 +28,17 @@ pub fn print() -> i32 {
     for (module, function, arity) in missing {
         println!("  {module}:{function}/{arity}");
     }
-    println!("functions of the NIF interface (enif_*): {} of 169", myriad_nif::names().count());
-    let (there, missing) = (myriad_driver::names().count(), myriad_driver::MISSING);
-    println!("missing of the driver interface (driver_*, erl_drv_*), {there} functions: {}", missing.len());
+    missing_of("NIF interface (enif_*)", myriad_nif::names().count(), &[]);
+    missing_of("driver interface (driver_*, erl_drv_*)", myriad_driver::names().count(), myriad_driver::MISSING);
+    0
+}
+
+/// What is missing of so many functions of an interface for C libraries.
+fn missing_of(interface: &str, functions: usize, missing: &[&str]) {
+    println!("missing of the {interface}, {functions} functions: {}", missing.len());
     for name in missing {
         println!("  {name}");
     }
-    0
 }
 
 /// What the emulator of OTP 25 offers: a list kept beside this file, `module:function/arity` a line.

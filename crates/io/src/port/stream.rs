@@ -118,8 +118,9 @@ pub(super) struct Stream {
     much: bool,
     /// How much it could have given.
     asked: usize,
-    /// Others read the same input, so that what was announced may be gone, and a read that waits would hold the port.
-    pub(super) is_shared: bool,
+    /// The input may be read by others too (the break menu, other programs): what was announced may be gone, and a read that waits would hold the
+    /// port and its thread.
+    is_shared: bool,
 }
 
 /// Descriptors for a port that is not made yet.
@@ -240,13 +241,15 @@ impl Stream {
             let kind = kind_of(fd.as_fd());
             Sink { watch: Watch::new(fd, Side::Output), kind, queue: ByteQueue::default(), armed: false }
         });
+        let mut is_shared = false;
         let source = ends.input.map(|fd| {
             let is_pipe = rustix::fs::fstat(&fd).is_ok_and(|s| FileType::from_raw_mode(s.st_mode) == FileType::Fifo);
             let own = rustix::fs::fcntl_getfl(&fd).is_ok_and(|f| f.contains(OFlags::NONBLOCK));
+            is_shared = !own;
             if is_pipe && own { Watch::of_pipe(fd) } else { Watch::new(fd, Side::Input) }
         });
         let reader = Reader::new(framing);
-        Stream { source, sink, framing, reader, program, ended: false, much: false, asked: 0, is_shared: false }
+        Stream { source, sink, framing, reader, program, ended: false, much: false, asked: 0, is_shared }
     }
 
     fn stop_input(&mut self, port: &Context<'_>) {
@@ -309,7 +312,7 @@ impl Stream {
             return Some(Err(Errno::AGAIN));
         }
         // What goes to the owner as it comes is read into the memory that it is sent in, if there is likely to be much.
-        let read = if self.much && self.framing == Framing::Stream && !self.is_shared {
+        let read = if self.much && self.framing == Framing::Stream {
             let mut whole = Vec::with_capacity(buffer.len());
             let read = read_onto(fd, &mut whole, buffer.len());
             self.much = whole.len() >= buffer.len() / 2;

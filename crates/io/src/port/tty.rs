@@ -33,9 +33,7 @@ pub(super) static DRIVER: DriverType = DriverType::new("tty_sl", open);
 fn open(target: &Target, settings: &Settings) -> Result<Opened, Atom> {
     let (Target::Spawn(line) | Target::Driver(line)) = target else { return Err(am::badarg) };
     let terminal = Terminal::open().ok_or(am::badarg)?;
-    let mut stream = Stream::new(settings.framing, Program::None, Ends::of_numbers(Some(0), Some(1)));
-    // The break menu reads the terminal as well.
-    stream.is_shared = true;
+    let stream = Stream::new(settings.framing, Program::None, Ends::of_numbers(Some(0), Some(1)));
     Ok(Opened { driver: Box::new(Tty { stream, terminal: Some(terminal) }), name: line.clone(), os_pid: None })
 }
 
