@@ -19,6 +19,7 @@ run +S 1 -eval 'io:format("~p~n", [{erlang:system_info(schedulers), erlang:syste
 run +S 2:1 -eval 'io:format("~p~n", [{erlang:system_info(schedulers), erlang:system_info(schedulers_online)}]), halt().'
 run +P 5000 +Q 2000 +t 200000 -eval 'io:format("~p~n", [[erlang:system_info(I) || I <- [process_limit, port_limit, atom_limit]]]), halt().'
 run +hms 1000 +hmaxk false +A 3 +sbt u +sbwt none +K true -eval 'io:format("~p~n", [element(2, process_info(spawn(fun() -> receive x -> x end end), min_heap_size)) >= 1000]), halt().'
+for threads in 0 1 5 1024; do run +A $threads -eval 'io:format("~p~n", [erlang:system_info(thread_pool_size)]), halt().'; done
 mkdir -p first last
 run -pa first -pz last -eval 'io:format("~p~n", [{hd(code:get_path()), lists:last(code:get_path())}]), halt().'
 run -mode embedded -eval 'io:format("~p ~p~n", [code:get_mode(), erlang:module_loaded(lists)]), halt().'

@@ -46,13 +46,11 @@ pub mod unicode;
 mod vectors;
 pub mod work;
 
-use myriad_term::{Magic, Term};
-use myriad_vm::bif::{IntrinsicDef, Resumption};
+use myriad_term::Term;
+use myriad_vm::BifDef;
+use myriad_vm::bif::IntrinsicDef;
 use myriad_vm::heap_walk::Visit;
-use myriad_vm::subsystem::{Part, Statistic, Subsystem};
-use myriad_vm::vm::PortOps;
-use myriad_vm::{BifDef, Ctx, Vm};
-use std::io::{self, Write};
+use myriad_vm::subsystem::{Part, Subsystem};
 
 /// All tables of this crate.
 pub static TABLES: &[&[BifDef]] = &[
@@ -152,39 +150,11 @@ impl Subsystem for Builtins {
         intrinsics::INTRINSICS
     }
 
-    fn start(&'static self, _: &'static Vm) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn process_exits(&self, _: &mut Ctx<'_>) -> Option<Resumption> {
-        None
-    }
-
-    fn before_halt(&self) {}
-
-    fn ports(&self) -> Option<&dyn PortOps> {
-        None
-    }
-
     fn each_object(&self, visit: Visit<'_>) {
         self.persistent_terms.each_object(visit);
     }
 
-    fn each_object_of(&self, _: &Magic, _: Visit<'_>) {}
-
-    fn dump(&self, _: &'static Vm, _: &mut dyn Write) -> io::Result<()> {
-        Ok(())
-    }
-
     fn persistent_terms(&self) -> Vec<(Term, Term)> {
         self.persistent_terms.all()
-    }
-
-    fn locks(&self) -> Vec<(usize, Term)> {
-        Vec::new()
-    }
-
-    fn statistic(&self, _: Statistic) -> usize {
-        0
     }
 }

@@ -47,13 +47,9 @@ mod workers;
 pub use exports::{MISSING, names};
 
 use myriad_io::port::linked_in;
-use myriad_term::{Magic, Term};
-use myriad_vm::bif::{IntrinsicDef, Resumption};
-use myriad_vm::heap_walk::Visit;
-use myriad_vm::subsystem::{Part, Statistic, Subsystem};
-use myriad_vm::vm::PortOps;
+use myriad_vm::bif::Resumption;
+use myriad_vm::subsystem::Subsystem;
 use myriad_vm::{BifDef, Ctx, Vm};
-use std::io::{self, Write};
 
 /// The built-in functions of this crate.
 pub static TABLES: &[&[BifDef]] = &[ddll::ERL_DDLL];
@@ -63,16 +59,8 @@ pub static TABLES: &[&[BifDef]] = &[ddll::ERL_DDLL];
 pub struct Drivers;
 
 impl Subsystem for Drivers {
-    fn parts(&'static self) -> Vec<Part> {
-        Vec::new()
-    }
-
     fn tables(&self) -> &'static [&'static [BifDef]] {
         TABLES
-    }
-
-    fn intrinsics(&self) -> &'static [IntrinsicDef] {
-        &[]
     }
 
     fn start(&'static self, vm: &'static Vm) -> Result<(), String> {
@@ -91,31 +79,5 @@ impl Subsystem for Drivers {
             port::end_all(ctx.vm, &library);
         }
         None
-    }
-
-    fn before_halt(&self) {}
-
-    fn ports(&self) -> Option<&dyn PortOps> {
-        None
-    }
-
-    fn each_object(&self, _: Visit<'_>) {}
-
-    fn each_object_of(&self, _: &Magic, _: Visit<'_>) {}
-
-    fn dump(&self, _: &'static Vm, _: &mut dyn Write) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn persistent_terms(&self) -> Vec<(Term, Term)> {
-        Vec::new()
-    }
-
-    fn locks(&self) -> Vec<(usize, Term)> {
-        Vec::new()
-    }
-
-    fn statistic(&self, _: Statistic) -> usize {
-        0
     }
 }

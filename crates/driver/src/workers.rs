@@ -1,6 +1,7 @@
 //! Threads for work that takes long (`driver_async`), as many as the flag `+A` says.
 //!
-//! Work with one key is done in the order in which it was given: each thread has a queue, and the key chooses the thread. What the driver has given for the work is the driver's again by `ready_async`, in the port's turn, or given to its function that frees it.
+//! Work with one key is done in the order in which it was given: each thread has a queue, and the key chooses the thread. What the driver has given
+//! for the work is the driver's again by `ready_async`, in the port's turn, or given to its function that frees it.
 
 use crate::abi::Handle;
 use crate::call;
@@ -58,9 +59,9 @@ struct Worker {
 
 static WORKERS: OnceLock<Vec<Arc<Worker>>> = OnceLock::new();
 
-/// How many threads there are, if they are asked for.
-pub(crate) fn count() -> usize {
-    usize::from(CAN_SPAWN)
+/// How many threads there are, once one is asked for.
+fn count() -> usize {
+    if CAN_SPAWN { call::vm().map_or(1, |vm| vm.config.async_threads) } else { 0 }
 }
 
 fn start(number: usize) -> Option<Arc<Worker>> {

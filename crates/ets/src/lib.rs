@@ -57,10 +57,9 @@ pub mod trees;
 mod walk;
 
 use myriad_term::{Magic, Term};
-use myriad_vm::bif::{IntrinsicDef, Resumption};
+use myriad_vm::bif::Resumption;
 use myriad_vm::heap_walk::Visit;
 use myriad_vm::subsystem::{Part, Statistic, Subsystem};
-use myriad_vm::vm::PortOps;
 use myriad_vm::{BifDef, Ctx, Vm};
 use registry::Registry;
 use std::io::{self, Write};
@@ -98,10 +97,6 @@ impl Subsystem for Tables {
         TABLES
     }
 
-    fn intrinsics(&self) -> &'static [IntrinsicDef] {
-        &[]
-    }
-
     fn start(&'static self, _: &'static Vm) -> Result<(), String> {
         // Asked for while there is one thread (ets/TB5).
         myriad_sync::biased_lock::asymmetric::works();
@@ -110,12 +105,6 @@ impl Subsystem for Tables {
 
     fn process_exits(&self, ctx: &mut Ctx<'_>) -> Option<Resumption> {
         admin::process_exits(ctx)
-    }
-
-    fn before_halt(&self) {}
-
-    fn ports(&self) -> Option<&dyn PortOps> {
-        None
     }
 
     fn each_object(&self, visit: Visit<'_>) {
@@ -128,10 +117,6 @@ impl Subsystem for Tables {
 
     fn dump(&self, vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
         dump::tables(vm, out)
-    }
-
-    fn persistent_terms(&self) -> Vec<(Term, Term)> {
-        Vec::new()
     }
 
     fn locks(&self) -> Vec<(usize, Term)> {

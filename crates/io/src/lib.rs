@@ -26,7 +26,7 @@ pub use port::{interrupts_are_input, with_terminal};
 
 use myriad_sync::OnceLock;
 use myriad_sync::atomic::Ordering;
-use myriad_term::{Magic, Term};
+use myriad_term::Term;
 use myriad_vm::bif::{IntrinsicDef, Resumption};
 use myriad_vm::heap_walk::Visit;
 use myriad_vm::subsystem::{Part, Statistic, Subsystem};
@@ -95,14 +95,8 @@ impl Subsystem for Io {
         }
     }
 
-    fn each_object_of(&self, _: &Magic, _: Visit<'_>) {}
-
     fn dump(&self, vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
         port::dump::ports(vm, out)
-    }
-
-    fn persistent_terms(&self) -> Vec<(Term, Term)> {
-        Vec::new()
     }
 
     fn locks(&self) -> Vec<(usize, Term)> {

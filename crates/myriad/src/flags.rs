@@ -218,7 +218,11 @@ static FLAGS: &[Flag] = &[
     flag("R", Value::Required, |_, v| number(v, OLDEST_COMPATIBLE, NEWEST, "bad compatibility release number")),
     flag("rg", Value::Required, |_, v| number(v, 0, 1 << 30, "bad reader groups limit:")),
     ignored("r", Value::None),
-    flag("A", Value::Required, |_, v| number(v, 0, 1024, "bad number of async threads")),
+    flag("A", Value::Required, |p, v| {
+        // As in OTP, there is one at least.
+        p.config.async_threads = v.parse().unwrap_or(1).max(1);
+        number(v, 0, 1024, "bad number of async threads")
+    }),
     flag("a", Value::Required, |_, v| number(v, 16, 8192, "bad stack size for async threads")),
     flag("B", Value::Maybe(BREAKS), |p, v| {
         p.config.flags.interrupt = match v {
@@ -456,6 +460,7 @@ fn defaults() -> Config {
         dirty_io: 10,
         process_limit: 262_144,
         private_threads: MOST_PRIVATE_THREADS,
+        async_threads: 1,
         port_limit: 65_536,
         atom_limit: 1 << 20,
         heap: Settings {

@@ -1,14 +1,11 @@
 //! Machine code for Erlang: what `erl/myriad_native.erl` asks of the emulator.
 
-use myriad_term::{Atom, Build, Magic, Term, map};
-use myriad_vm::bif::{IntrinsicDef, Resumption, badarg};
+use myriad_term::{Atom, Build, Term, map};
+use myriad_vm::bif::badarg;
 use myriad_vm::code::{Function, Module};
-use myriad_vm::heap_walk::Visit;
-use myriad_vm::subsystem::{Part, Statistic, Subsystem};
-use myriad_vm::upcalls::PortOps;
+use myriad_vm::subsystem::{Part, Subsystem};
 use myriad_vm::vm::Config;
 use myriad_vm::{BifDef, BifResult, Ctx, Vm};
-use std::io::{self, Write};
 
 /// What a VM has of machine code.
 pub struct MachineCode(Result<Seen, String>);
@@ -214,42 +211,5 @@ impl Subsystem for MachineCode {
     fn tables(&self) -> &'static [&'static [BifDef]] {
         const TABLES: &[&[BifDef]] = &[NATIVE];
         TABLES
-    }
-    fn intrinsics(&self) -> &'static [IntrinsicDef] {
-        &[]
-    }
-
-    fn start(&'static self, _: &'static Vm) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn process_exits(&self, _: &mut Ctx<'_>) -> Option<Resumption> {
-        None
-    }
-
-    fn before_halt(&self) {}
-
-    fn ports(&self) -> Option<&dyn PortOps> {
-        None
-    }
-
-    fn each_object(&self, _: Visit<'_>) {}
-
-    fn each_object_of(&self, _: &Magic, _: Visit<'_>) {}
-
-    fn dump(&self, _: &'static Vm, _: &mut dyn Write) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn persistent_terms(&self) -> Vec<(Term, Term)> {
-        Vec::new()
-    }
-
-    fn locks(&self) -> Vec<(usize, Term)> {
-        Vec::new()
-    }
-
-    fn statistic(&self, _: Statistic) -> usize {
-        0
     }
 }

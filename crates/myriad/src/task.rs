@@ -23,15 +23,12 @@
 
 use myriad_sync::{LockClass, Mutex};
 use myriad_term::print::pid_text;
-use myriad_term::{Build, Magic, Pid, am};
-use myriad_vm::bif::{BADARG, IntrinsicDef, Resumption, badarg};
-use myriad_vm::heap_walk::Visit;
-use myriad_vm::subsystem::{Part, Statistic, Subsystem};
-use myriad_vm::upcalls::PortOps;
+use myriad_term::{Build, Pid, am};
+use myriad_vm::bif::{BADARG, Resumption, badarg};
+use myriad_vm::subsystem::{Part, Subsystem};
 use myriad_vm::{BifDef, BifResult, Escape, Vm};
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::io::{self, Write};
 use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -391,14 +388,6 @@ impl Subsystem for Tasks {
         TABLES
     }
 
-    fn intrinsics(&self) -> &'static [IntrinsicDef] {
-        &[]
-    }
-
-    fn start(&'static self, _: &'static Vm) -> Result<(), String> {
-        Ok(())
-    }
-
     fn process_exits(&self, ctx: &mut Ctx<'_>) -> Option<Resumption> {
         if !is_task(ctx) {
             return None;
@@ -407,31 +396,5 @@ impl Subsystem for Tasks {
         let reason = ctx.state.exit_reason;
         let _ = call(ctx, running.of, |ctx| running.task.terminate(ctx, reason));
         None
-    }
-
-    fn before_halt(&self) {}
-
-    fn ports(&self) -> Option<&dyn PortOps> {
-        None
-    }
-
-    fn each_object(&self, _: Visit<'_>) {}
-
-    fn each_object_of(&self, _: &Magic, _: Visit<'_>) {}
-
-    fn dump(&self, _: &'static Vm, _: &mut dyn Write) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn persistent_terms(&self) -> Vec<(Term, Term)> {
-        Vec::new()
-    }
-
-    fn locks(&self) -> Vec<(usize, Term)> {
-        Vec::new()
-    }
-
-    fn statistic(&self, _: Statistic) -> usize {
-        0
     }
 }

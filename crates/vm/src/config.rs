@@ -28,6 +28,8 @@ pub struct Config {
     pub tuning: Tuning,
     /// Most private threads; 0 = a process cannot have one.
     pub private_threads: usize,
+    /// `+A`: threads for the work that C drivers give (`driver_async`).
+    pub async_threads: usize,
     /// Most processes.
     pub process_limit: usize,
     /// Most ports.
@@ -134,6 +136,7 @@ impl Default for Config {
             dirty_io: 0,
             tuning: Tuning::default(),
             private_threads: 0,
+            async_threads: 1,
             process_limit: 1024,
             port_limit: 1024,
             atom_limit: 1 << 20,

@@ -5,14 +5,10 @@
 
 pub use crate::upcalls::{Part, Statistic, Subsystem};
 
-use crate::bif::{BifDef, IntrinsicDef, Resumption};
+use crate::bif::{BifDef, Resumption};
 use crate::ctx::Ctx;
-use crate::heap_walk::Visit;
-use crate::upcalls::PortOps;
 use crate::vm::Vm;
-use myriad_term::{Magic, Term};
 use std::any::Any;
-use std::io::{self, Write};
 
 impl Vm {
     /// The state of this type that an upper crate keeps for this VM.
@@ -64,49 +60,11 @@ impl Functions {
 }
 
 impl Subsystem for Functions {
-    fn parts(&'static self) -> Vec<Part> {
-        Vec::new()
-    }
-
     fn tables(&self) -> &'static [&'static [BifDef]] {
         self.tables
     }
 
-    fn intrinsics(&self) -> &'static [IntrinsicDef] {
-        &[]
-    }
-
-    fn start(&'static self, _: &'static Vm) -> Result<(), String> {
-        Ok(())
-    }
-
     fn process_exits(&self, ctx: &mut Ctx<'_>) -> Option<Resumption> {
         (self.process_exits)(ctx)
-    }
-
-    fn before_halt(&self) {}
-
-    fn ports(&self) -> Option<&dyn PortOps> {
-        None
-    }
-
-    fn each_object(&self, _: Visit<'_>) {}
-
-    fn each_object_of(&self, _: &Magic, _: Visit<'_>) {}
-
-    fn dump(&self, _: &'static Vm, _: &mut dyn Write) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn persistent_terms(&self) -> Vec<(Term, Term)> {
-        Vec::new()
-    }
-
-    fn locks(&self) -> Vec<(usize, Term)> {
-        Vec::new()
-    }
-
-    fn statistic(&self, _: Statistic) -> usize {
-        0
     }
 }

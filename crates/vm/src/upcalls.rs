@@ -139,53 +139,71 @@ pub enum Statistic {
     OutputBytes,
 }
 
-/// An upper crate, as the VM sees it.
+/// An upper crate, as the VM sees it. What one has nothing to do with it leaves out.
 pub trait Subsystem: Send + Sync {
     /// Its mutable state, each part of a type of its own: [`Vm::part`] finds it by that.
-    fn parts(&'static self) -> Vec<Part>;
+    fn parts(&'static self) -> Vec<Part> {
+        Vec::new()
+    }
 
     /// Its built-in functions.
     fn tables(&self) -> &'static [&'static [BifDef]];
 
     /// Its intrinsics.
-    fn intrinsics(&self) -> &'static [IntrinsicDef];
+    fn intrinsics(&self) -> &'static [IntrinsicDef] {
+        &[]
+    }
 
     /// Begins to work; no process runs yet.
     ///
     /// # Errors
     /// Why the VM cannot start, in words.
-    fn start(&'static self, vm: &'static Vm) -> Result<(), String>;
+    fn start(&'static self, _: &'static Vm) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Releases what a process that ends holds outside its own memory. What would take long is given back, to be run in slices
     /// until it no longer yields.
-    fn process_exits(&self, ctx: &mut Ctx<'_>) -> Option<Resumption>;
+    fn process_exits(&self, _: &mut Ctx<'_>) -> Option<Resumption> {
+        None
+    }
 
     /// Writes out what it still holds, before the VM halts. Bounded in time; runs on a dirty I/O scheduler.
-    fn before_halt(&self);
+    fn before_halt(&self) {}
 
     /// The port system, if it is this one.
-    fn ports(&self) -> Option<&dyn PortOps>;
+    fn ports(&self) -> Option<&dyn PortOps> {
+        None
+    }
 
     /// Calls `visit` with each object of the terms that it holds, but for those behind magic references.
-    fn each_object(&self, visit: Visit<'_>);
+    fn each_object(&self, _visit: Visit<'_>) {}
 
     /// Calls `visit` with each object of the terms that it holds behind this magic reference, if that is its own.
-    fn each_object_of(&self, magic: &Magic, visit: Visit<'_>);
+    fn each_object_of(&self, _: &Magic, _visit: Visit<'_>) {}
 
     /// Writes its sections of a crash dump.
     ///
     /// # Errors
     /// As `out` has them.
-    fn dump(&self, vm: &'static Vm, out: &mut dyn Write) -> io::Result<()>;
+    fn dump(&self, _: &'static Vm, _out: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Terms that it keeps for all processes, with their keys: a crash dump has a section of them.
-    fn persistent_terms(&self) -> Vec<(Term, Term)>;
+    fn persistent_terms(&self) -> Vec<(Term, Term)> {
+        Vec::new()
+    }
 
     /// The locks of what programs can name (a table, a port), by their identity in the lock profile, each with that name: an immediate term.
-    fn locks(&self) -> Vec<(usize, Term)>;
+    fn locks(&self) -> Vec<(usize, Term)> {
+        Vec::new()
+    }
 
     /// A statistic; 0 if it does not keep this one.
-    fn statistic(&self, which: Statistic) -> usize;
+    fn statistic(&self, _: Statistic) -> usize {
+        0
+    }
 }
 
 /// The operations of crate `io` on ports that processes need (the lower crate states them, the upper implements).

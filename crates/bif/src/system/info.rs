@@ -61,7 +61,7 @@ pub fn watch_term(ctx: &mut Ctx<'_>, watch: Option<Watch>) -> Term {
 fn version_text(vm: &Vm) -> String {
     let c = &vm.config;
     format!(
-        "Erlang/OTP {} [erts-{}] [source] [64-bit] [smp:{}:{}] [ds:{}:{}:{}] [async-threads:1]{}\n",
+        "Erlang/OTP {} [erts-{}] [source] [64-bit] [smp:{}:{}] [ds:{}:{}:{}] [async-threads:{}]{}\n",
         vm.release.otp,
         vm.release.erts_version,
         c.schedulers,
@@ -69,6 +69,7 @@ fn version_text(vm: &Vm) -> String {
         c.dirty_cpu,
         vm.schedulers.dirty_cpu_online(),
         c.dirty_io,
+        c.async_threads,
         // What OTP says where code does not use the native stack.
         if c.native { " [jit]" } else { "" },
     )
@@ -298,7 +299,7 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         am::dist_buf_busy_limit => Term::small(c.flags.dist_buffer_kib * 1024),
         am::delayed_node_table_gc => Term::small(60),
         am::outstanding_system_requests_limit => number(state(vm).outstanding_requests),
-        am::thread_pool_size => Term::small(1),
+        am::thread_pool_size => number(ctx.vm.config.async_threads),
         am::ethread_info => native_atomics(ctx),
         am::ethread_used_tse => Term::small(0),
         // Heaps.

@@ -55,6 +55,24 @@ fn turn(ctx: &mut Ctx<'_>, handle: &Handle, state: &mut State, reference: RefNum
     }
 }
 
+/// A part was sent: who sends waits for the rest.
+fn wait_for_rest(
+    ctx: &mut Ctx<'_>,
+    handle: &Handle,
+    state: &mut State,
+    reference: RefNumbers,
+    sent: usize,
+) -> BifResult {
+    state.add(Count::WriteWaits, 1);
+    match state.wait(ctx, handle, Side::Write, reference) {
+        Ok(()) => {
+            let sent = ctx.uint(sent as u64);
+            Ok(ctx.tuple(&[am::select.term(), sent]))
+        }
+        Err(reason) => error(ctx, reason),
+    }
+}
+
 /// The answer when so many of `len` bytes were sent.
 fn answer(
     ctx: &mut Ctx<'_>,
@@ -79,14 +97,7 @@ fn answer(
                 state.next(wait::system(ctx), Side::Write, ctx.pid());
                 return Ok(Term::OK);
             }
-            state.add(Count::WriteWaits, 1);
-            match state.wait(ctx, handle, Side::Write, reference) {
-                Ok(()) => {
-                    let sent = ctx.uint(sent as u64);
-                    Ok(ctx.tuple(&[am::select.term(), sent]))
-                }
-                Err(reason) => error(ctx, reason),
-            }
+            wait_for_rest(ctx, handle, state, reference, sent)
         }
         Err(Errno::AGAIN) => {
             state.add(Count::WriteWaits, 1);
@@ -243,16 +254,7 @@ fn send_file(ctx: &mut Ctx<'_>, args: &[Term], file: Option<Result<OwnedFd, Errn
                 let sent = ctx.uint(sent as u64);
                 ok(ctx, sent)
             }
-            Ok(false) => {
-                state.add(Count::WriteWaits, 1);
-                match state.wait(ctx, handle, Side::Write, reference) {
-                    Ok(()) => {
-                        let sent = ctx.uint(sent as u64);
-                        Ok(ctx.tuple(&[am::select.term(), sent]))
-                    }
-                    Err(reason) => error(ctx, reason),
-                }
-            }
+            Ok(false) => wait_for_rest(ctx, handle, state, reference, sent),
             Err(errno) => {
                 state.file = None;
                 state.add(Count::WriteFails, 1);

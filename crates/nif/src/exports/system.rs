@@ -359,7 +359,7 @@ exports! {
             otp_release: versions.1.as_ptr(),
             threads: 1,
             smp: 1,
-            async_threads: 1,
+            async_threads: load::vm().map_or(1, |vm| vm.config.async_threads as c_int),
             schedulers: load::vm().map_or(1, |vm| vm.schedulers.len() as c_int),
             nif: [VERSION.0, VERSION.1],
             dirty_schedulers: 1,

@@ -1,13 +1,15 @@
 //! One thread's poller: the descriptors that it waits for, and how its wait is ended.
 
 use myriad_sched::microstate::{State, within};
-use myriad_sync::OutsideWait;
 use myriad_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use myriad_sync::{LockClass, Mutex, OutsideWait};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
+
+static SHARING_CLASS: LockClass = LockClass::new("poll_sharing", 372);
 
 /// Marks, in the I/O thread's poller, the numbers of other pollers.
 pub(super) const SHARED: u64 = 1 << 58;
@@ -25,8 +27,10 @@ pub(super) struct Poller {
     pub(super) wait: OutsideWait,
     /// Descriptors of ports that are at home here (io/W5).
     registered: AtomicUsize,
-    /// The I/O thread waits for its events too (io/W2).
+    /// The I/O thread waits for its events too (io/W2). It changes with what the system knows of that, under `sharing`: or else, where its scheduler
+    /// and the lookout meet, one could say so and the other have undone it, and nobody would wait for a busy scheduler's events.
     shared: AtomicBool,
+    sharing: Mutex<()>,
 }
 
 impl Poller {
@@ -40,7 +44,8 @@ impl Poller {
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         epoll::add(&epoll, &wake, EventData::new_u64(WAKE), EventFlags::IN | EventFlags::ET)?;
         let (registered, shared) = (AtomicUsize::new(0), AtomicBool::new(false));
-        Ok(Poller { epoll, wake, wait: OutsideWait::new(), registered, shared })
+        let sharing = Mutex::new(&SHARING_CLASS, ());
+        Ok(Poller { epoll, wake, wait: OutsideWait::new(), registered, shared, sharing })
     }
 
     /// Is there a descriptor of a port's?
@@ -90,24 +95,29 @@ impl Poller {
     /// Has another thread wait for these events too, by its own poller `other`, from now on; `number` is which this is (io/W2). Before the first
     /// time [`Poller::join`] must have been called.
     pub(super) fn share(&self, other: &Poller, number: usize) {
-        // Relaxed, all: that the two threads see what the system has done, the system sees to. If two threads meet here, events are met by
-        // both pollers, or by this one alone, until the next time.
-        if self.has_any() && !self.shared.load(Ordering::Relaxed) && !self.shared.swap(true, Ordering::Relaxed) {
-            self.set_share(other, number, EventFlags::IN);
+        if self.has_any() {
+            self.set_shared(true, other, number);
         }
     }
 
     /// Ends [`Poller::share`].
     pub(super) fn keep(&self, other: &Poller, number: usize) {
-        // Relaxed: as there.
-        if self.shared.load(Ordering::Relaxed) && self.shared.swap(false, Ordering::Relaxed) {
-            self.set_share(other, number, EventFlags::empty());
-        }
+        self.set_shared(false, other, number);
     }
 
-    fn set_share(&self, other: &Poller, number: usize, flags: EventFlags) {
-        // It cannot fail: it is registered there, and nothing more is needed for a change.
-        let _ = epoll::modify(&other.epoll, &self.epoll, EventData::new_u64(SHARED | number as u64), flags);
+    fn set_shared(&self, shared: bool, other: &Poller, number: usize) {
+        // Mostly it is so already.
+        if self.is_shared() == shared {
+            return;
+        }
+        let _sharing = self.sharing.lock();
+        // Relaxed: changed under the lock alone; outside it is a hint.
+        if self.shared.load(Ordering::Relaxed) != shared {
+            let flags = if shared { EventFlags::IN } else { EventFlags::empty() };
+            // It cannot fail: it is registered there, and nothing more is needed for a change.
+            let _ = epoll::modify(&other.epoll, &self.epoll, EventData::new_u64(SHARED | number as u64), flags);
+            self.shared.store(shared, Ordering::Relaxed);
+        }
     }
 
     /// Registers it with another poller, which waits for nothing here yet. While this one is empty: the system looks through all that is
