@@ -1,13 +1,15 @@
-//! The global allocator: mimalloc behind the question whether a large block can be had, and an end of the VM as OTP's where it cannot
-//! (`myriad_term::memory`).
+//! The global allocator: mimalloc behind magazines of small blocks, and behind the question whether a large block can be had, with an end of the VM
+//! as OTP's where it cannot (`myriad_term::memory`).
 
+use crate::magazines;
 use mimalloc::MiMalloc;
 use myriad_term::memory::{self, Demand};
 use std::alloc::{GlobalAlloc, Layout};
 
-unsafe extern "C" {
-    /// The allocator's own function for what needs no more than the usual alignment: the crate's `alloc` always asks about it.
-    fn mi_malloc(size: usize) -> *mut u8;
+/// Is it a block of the magazines' module, rather than an aligned one of mimalloc's? Who frees a block says the layout that it was taken with.
+#[inline(always)]
+const fn is_plain(layout: Layout) -> bool {
+    layout.align() <= align_of::<usize>()
 }
 
 /// See above.
@@ -31,15 +33,14 @@ fn refuse(verb: &str, layout: Layout) -> *mut u8 {
     std::ptr::null_mut()
 }
 
-// SAFETY: every block is mimalloc's, with the layout that was asked for; where there is none the answer is null, as the contract
+// SAFETY: every block is mimalloc's, with room for the layout that was asked for; where there is none the answer is null, as the contract
 // has it. What is called besides allocates little, so it does not come back here without end, and does not unwind.
 unsafe impl GlobalAlloc for Allocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         answer("allocate", layout, Demand::new(layout.size()), || {
-            if layout.align() <= align_of::<usize>() {
-                // SAFETY: mimalloc aligns every block to a word at least.
-                return unsafe { mi_malloc(layout.size()) };
+            if is_plain(layout) {
+                return magazines::take(layout.size());
             }
             // SAFETY: the caller's promise.
             unsafe { MiMalloc.alloc(layout) }
@@ -48,8 +49,13 @@ unsafe impl GlobalAlloc for Allocator {
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller promises a layout that is not empty, as mimalloc asks for.
-        answer("allocate", layout, Demand::new(layout.size()), || unsafe { MiMalloc.alloc_zeroed(layout) })
+        answer("allocate", layout, Demand::new(layout.size()), || {
+            if is_plain(layout) {
+                return magazines::take_zeroed(layout.size());
+            }
+            // SAFETY: the caller promises a layout that is not empty, as mimalloc asks for.
+            unsafe { MiMalloc.alloc_zeroed(layout) }
+        })
     }
 
     #[inline]
@@ -58,13 +64,23 @@ unsafe impl GlobalAlloc for Allocator {
         let demand = Demand::replacing(size, old.min(size), old);
         // SAFETY: the alignment is that of a layout, and the caller promises a size that goes with it.
         let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
-        // SAFETY: the caller promises that the block came from this allocator with this layout.
-        answer("reallocate", new, demand, || unsafe { MiMalloc.realloc(block, layout, size) })
+        answer("reallocate", new, demand, || {
+            if is_plain(layout) {
+                // SAFETY: the caller promises that the block came from this allocator with this layout.
+                return unsafe { magazines::resize(block, size) };
+            }
+            // SAFETY: as above.
+            unsafe { MiMalloc.realloc(block, layout, size) }
+        })
     }
 
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: the caller promises that the block came from this allocator with this layout.
+        if is_plain(layout) {
+            // SAFETY: the caller promises that the block came from this allocator with this layout.
+            return unsafe { magazines::give(block, layout.size()) };
+        }
+        // SAFETY: as above.
         unsafe { MiMalloc.dealloc(block, layout) };
     }
 }

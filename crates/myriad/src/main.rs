@@ -14,6 +14,8 @@ mod compat;
 mod crash;
 mod disasm;
 mod heap;
+#[cfg(not(heap_check))]
+mod magazines;
 mod said;
 mod topology;
 
@@ -33,6 +35,7 @@ fn trim() {
         unsafe extern "C" {
             fn mi_collect(force: bool);
         }
+        magazines::give_back();
         // SAFETY: the allocator's own function, which any thread may call.
         unsafe { mi_collect(true) };
         #[cfg(all(target_os = "linux", target_env = "gnu"))]
