@@ -8,7 +8,8 @@ mod sequential;
 
 pub use sequential::SEQUENTIAL;
 
-use myriad_term::{Term, am};
+use myriad_term::{Build, Term, am};
+use myriad_trace::Tracing;
 use myriad_vm::bif::badarg;
 use myriad_vm::{BifResult, Ctx};
 
@@ -36,9 +37,14 @@ fn bad(ctx: &mut Ctx<'_>, cause: myriad_term::Atom) -> BifResult {
     ctx.error_with_cause(Term::atom(am::badarg), cause.term())
 }
 
-/// A living process of this node, or an open port.
-fn tracer_of(term: Term) -> Option<Term> {
-    (term.as_local_pid().is_some() || term.as_local_port().is_some()).then_some(term)
+/// What programs see of a tracer: the process or port, or `{Module, State}`; nothing of a module that has ended.
+pub(crate) fn tracer_term(ctx: &mut Ctx<'_>, tracer: Term) -> Option<Term> {
+    if tracer.as_small().is_none() {
+        return Some(tracer);
+    }
+    let module = Tracing::of(ctx.vm).tracers.get(tracer)?;
+    let state = myriad_heap::copy_term(module.state(), ctx);
+    Some(ctx.tuple(&[module.module().term(), state]))
 }
 
 /// Plain `badarg`.

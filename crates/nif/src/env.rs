@@ -11,7 +11,7 @@ use crate::resource::Opened;
 use myriad_heap::{Draft, Fragment};
 use myriad_sched::DirtyKind;
 use myriad_term::binary::SharedBinary;
-use myriad_term::{Alloc, Atom, Mfa, Term, am};
+use myriad_term::{Alloc, Atom, Mfa, Pid, Term, TermRef, am};
 use myriad_vm::bif::{BADARG, Escape};
 use myriad_vm::{BifResult, Ctx};
 use std::any::Any;
@@ -41,6 +41,8 @@ struct Rest {
     later: Option<Later>,
     /// While the library begins: what it has opened.
     opened: Option<Opening>,
+    /// Who calls, of a call as a tracer.
+    caller: Option<Pid>,
 }
 
 /// Types of resources that a library opens as it begins.
@@ -105,7 +107,9 @@ impl Env {
     }
 
     fn rest(&mut self) -> &mut Rest {
-        self.rest.get_or_insert_with(|| Box::new(Rest { own: empty(), held: Vec::new(), later: None, opened: None }))
+        self.rest.get_or_insert_with(|| {
+            Box::new(Rest { own: empty(), held: Vec::new(), later: None, opened: None, caller: None })
+        })
     }
 
     /// The one of a call by a process.
@@ -135,6 +139,12 @@ impl Env {
     pub(crate) fn ctx(&mut self) -> Option<&mut Ctx<'static>> {
         // SAFETY: made by `of_call`, whose caller's context outlives the environment and is used through it alone meanwhile.
         self.ctx.map(|mut ctx| unsafe { ctx.as_mut() })
+    }
+
+    /// Who has called, in a process or as a tracer.
+    pub(crate) fn caller(&mut self) -> Option<Pid> {
+        let of_tracer = self.rest.as_ref().and_then(|rest| rest.caller);
+        of_tracer.or_else(|| self.ctx().map(|ctx| ctx.pid()))
     }
 
     pub(crate) fn library(&self) -> Option<&'static Library> {
@@ -238,7 +248,29 @@ pub(crate) fn call(ctx: &mut Ctx<'_>, function: Function, arguments: &[Term], li
     outcome
 }
 
+/// Calls a library's function as a tracer ([`myriad_vm::bif::Foreign::observe`]).
+pub(crate) fn observe(
+    caller: Option<Pid>,
+    function: Function,
+    arguments: &[TermRef<'_>],
+    library: &'static Library,
+) -> Option<Atom> {
+    let mut env = Env::own(Some(library));
+    if caller.is_some() {
+        env.rest().caller = caller;
+    }
+    CALLS.set(CALLS.get() + 1);
+    OBSERVES.set(OBSERVES.get() + 1);
+    // SAFETY: ABI1: a NIF of the library's table. A term is a word, so the arguments are a row of words.
+    let word = unsafe { function(&mut env, arguments.len() as c_int, arguments.as_ptr().cast()) };
+    OBSERVES.set(OBSERVES.get() - 1);
+    CALLS.set(CALLS.get() - 1);
+    if env.raised.is_none() { word.term().as_atom() } else { None }
+}
+
 thread_local! {
+    /// How many of these are calls as tracers.
+    static OBSERVES: Cell<u32> = const { Cell::new(0) };
     /// How many calls of libraries' functions are under way on this thread.
     static CALLS: Cell<u32> = const { Cell::new(0) };
     /// The kind of dirty scheduler whose thread this is, once it has called one; 0 for others.
@@ -253,6 +285,11 @@ pub(crate) fn dirty_kind() -> Option<c_int> {
 /// Does a library's function run on this thread, called by a process?
 pub(crate) fn is_calling() -> bool {
     CALLS.get() > 0
+}
+
+/// Does a library's function run on this thread as a tracer? The thread may hold a port then.
+pub(crate) fn is_observing() -> bool {
+    OBSERVES.get() > 0
 }
 
 /// A call that a NIF has scheduled: in a later slice, or on a dirty scheduler, to which the way from another leads by a slice of the process.

@@ -2,7 +2,7 @@
 //!
 //! LO1. A library stays mapped as long as it is held: by the version of the module that has loaded it, until that is purged, which finds no
 //!      process in it; by types of resources with functions of its (nif.resource/RT1); by calls on dirty schedulers and calls that are to
-//!      follow, whose process may have ended. Then `unload` is called, and it goes.
+//!      follow, whose process may have ended; by calls as a tracer, of which no process tells. Then `unload` is called, and it goes.
 //! LO2. One process at a time loads a library for a module ([`Turn`]): `load` and `upgrade` run once for each version.
 
 use crate::abi::{Function, FunctionEntry, LibraryEntry, VERSION, Word};
@@ -10,7 +10,7 @@ use crate::env::{self, Env};
 use crate::{linker, resource, taints};
 use myriad_sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use myriad_sync::{Count, LockClass, OnceLock, SpinLock};
-use myriad_term::{Atom, Mfa, Term, am};
+use myriad_term::{Atom, Mfa, Pid, Term, TermRef, am};
 use myriad_vm::bif::{BifDef, BifKind, Foreign};
 use myriad_vm::code::{BuiltIns, NifBinding, NifLibrary};
 use myriad_vm::{BifResult, Ctx, Vm};
@@ -100,6 +100,12 @@ unsafe impl Send for Bound {}
 impl Foreign for Bound {
     fn call(&self, ctx: &mut Ctx<'_>, arguments: &[Term]) -> BifResult {
         env::call(ctx, self.function, arguments, self.library)
+    }
+
+    fn observe(&self, caller: Option<Pid>, arguments: &[TermRef<'_>]) -> Option<Atom> {
+        // It may be told to unload meanwhile.
+        let _held = Held::unless_gone(self.library)?;
+        env::observe(caller, self.function, arguments, self.library)
     }
 }
 
@@ -221,6 +227,11 @@ impl Held {
     /// The caller holds it, and this gives that back.
     fn of(library: &'static Library) -> Held {
         Held(library)
+    }
+
+    /// Holds it, which others may have ceased to do: nothing if nobody does any more. What is mapped may go; this stays (LO1).
+    fn unless_gone(library: &'static Library) -> Option<Held> {
+        library.holders.try_hold().then_some(Held(library))
     }
 
     /// Holds it once more.

@@ -13,7 +13,7 @@ pub const SENSITIVE: u32 = 1 << 31;
 #[derive(Default)]
 pub struct Tracee {
     flags: AtomicU32,
-    /// A local pid or port, or 0.
+    /// A tracer's word, or 0.
     tracer: AtomicU64,
 }
 
@@ -32,7 +32,7 @@ impl Tracee {
         flags & mask != 0 && flags & SENSITIVE == 0
     }
 
-    /// The process or port that gets the trace messages, if there is one.
+    /// The word of the tracer, if there is one: a local pid or port, or the number of a tracer module (trace.tracers/TN1).
     pub fn tracer(&self) -> Option<Term> {
         // Acquire: pairs with the Release in `set`.
         let word = self.tracer.load(Ordering::Acquire);

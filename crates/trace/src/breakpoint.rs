@@ -11,6 +11,7 @@
 use crate::Tracing;
 use crate::spec::Specification;
 use crate::times::{Count, Times};
+use crate::tracers::Interned;
 use myriad_sync::atomic::{AtomicU64, Ordering};
 use myriad_sync::{Arc, LockClass, RwLock};
 use myriad_term::{Export, Mfa, Term};
@@ -28,15 +29,17 @@ pub struct Meta {
     /// Which calls.
     pub spec: MaybeSpec,
     tracer: AtomicU64,
+    /// So that a module's number stays.
+    _named: Interned,
 }
 
 impl Meta {
-    /// To this process or port.
-    pub fn new(spec: MaybeSpec, tracer: Term) -> Meta {
-        Meta { spec, tracer: AtomicU64::new(tracer.raw()) }
+    /// To this tracer.
+    pub fn new(spec: MaybeSpec, tracer: Interned) -> Meta {
+        Meta { spec, tracer: AtomicU64::new(tracer.word().raw()), _named: tracer }
     }
 
-    /// The process or port that gets the messages; none once it has ended.
+    /// The tracer's word; none once it has ended.
     pub fn tracer(&self) -> Option<Term> {
         // Relaxed: one immediate word.
         let word = self.tracer.load(Ordering::Relaxed);

@@ -4,12 +4,15 @@
 //! the frame that reports where the call returns to, then those that report what it returns.
 
 use crate::breakpoint::{Breakpoint, MaybeSpec};
-use crate::event::{self, tracer_for};
+use crate::event::{self, Fate, Receiver, tracer_for};
+use crate::module::Event;
+use crate::naming::tracer_of;
 use crate::spec::{Host, Message, Verdict};
+use crate::tracers::Interned;
 use crate::{Tracing, sequential, times};
 use myriad_term::{Arena, Atom, Build, Mfa, Term, TermRef, am};
-use myriad_vm::Ctx;
 use myriad_vm::tracer::flags;
+use myriad_vm::{Ctx, Vm};
 
 /// The caller of a traced function.
 #[derive(Clone, Copy)]
@@ -49,32 +52,31 @@ pub(crate) struct CallHost<'h, 'c> {
 }
 
 /// What a list of flags says.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Wanted {
     bits: u32,
-    tracer: Option<Term>,
+    tracer: Option<Interned>,
 }
 
 const NONE: Wanted = Wanted { bits: 0, tracer: None };
 const SILENT: Wanted = Wanted { bits: flags::SILENT, tracer: None };
 
-/// One flag, or `{tracer, Tracer}`.
-fn flag_of(term: TermRef<'_>) -> Option<Wanted> {
+/// One flag, `{tracer, Tracer}` or `{tracer, Module, State}`.
+fn flag_of(vm: &'static Vm, term: TermRef<'_>) -> Option<Wanted> {
     if let Some(name) = term.as_atom() {
         let bits = if name == am::all { flags::EVERY } else { flags::bit(name)? };
         return Some(Wanted { bits, tracer: None });
     }
-    let [key, tracer] = term.as_tuple_of::<2>()?;
-    let fits = key.is_am(am::tracer) && (tracer.as_local_pid().is_some() || tracer.as_local_port().is_some());
-    fits.then_some(Wanted { bits: 0, tracer: tracer.as_immediate() })
+    let tracer = tracer_of(vm, am::tracer, term)?;
+    Some(Wanted { bits: 0, tracer: Some(tracer) })
 }
 
 /// A list of them.
-fn flags_of(list: TermRef<'_>) -> Option<Wanted> {
+fn flags_of(vm: &'static Vm, list: TermRef<'_>) -> Option<Wanted> {
     let mut all = Wanted::default();
     let mut items = list.list_iter();
     for item in items.by_ref() {
-        let one = flag_of(item)?;
+        let one = flag_of(vm, item)?;
         all.bits |= one.bits;
         all.tracer = one.tracer.or(all.tracer);
     }
@@ -97,11 +99,12 @@ impl CallHost<'_, '_> {
         };
         let process = vm.processes.get(pid)?;
         let guard = Tracing::of(vm).lock();
-        let old = process.trace.tracer().filter(|tracer| event::is_alive(vm, *tracer));
+        let goes_on = |tracer: &Term| event::goes_on(vm, *tracer, pid.term());
+        let old = process.trace.tracer().filter(goes_on);
         let flags = if old.is_some() { process.trace.flags() } else { 0 } & !off.bits | on.bits;
         // Without a tracer being named, another process gets the tracer of this one, or none.
-        let tracer = on.tracer.or(if whom.is_some() { own } else { old });
-        let tracer = tracer.filter(|tracer| event::is_alive(vm, *tracer));
+        let named = on.tracer.as_ref().map(Interned::word);
+        let tracer = named.or(if whom.is_some() { own } else { old }).filter(goes_on);
         process.trace.set(flags, tracer);
         drop(guard);
         Some(Term::TRUE)
@@ -109,8 +112,10 @@ impl CallHost<'_, '_> {
 
     fn trace(&mut self, arguments: &[TermRef<'_>]) -> Option<Term> {
         match arguments {
-            [off, on] => self.change_flags(None, flags_of(*off)?, flags_of(*on)?),
-            [whom, off, on] => self.change_flags(Some(*whom), flags_of(*off)?, flags_of(*on)?),
+            [off, on] => self.change_flags(None, flags_of(self.ctx.vm, *off)?, flags_of(self.ctx.vm, *on)?),
+            [whom, off, on] => {
+                self.change_flags(Some(*whom), flags_of(self.ctx.vm, *off)?, flags_of(self.ctx.vm, *on)?)
+            }
             _ => None,
         }
     }
@@ -138,10 +143,10 @@ impl Host for CallHost<'_, '_> {
                 };
                 Some(memory.tuple(&[module.term(), function.term(), arity, place]))
             }
-            (am::enable_trace, [flag]) => self.change_flags(None, NONE, flag_of(*flag)?),
-            (am::enable_trace, [whom, flag]) => self.change_flags(Some(*whom), NONE, flag_of(*flag)?),
-            (am::disable_trace, [flag]) => self.change_flags(None, flag_of(*flag)?, NONE),
-            (am::disable_trace, [whom, flag]) => self.change_flags(Some(*whom), flag_of(*flag)?, NONE),
+            (am::enable_trace, [flag]) => self.change_flags(None, NONE, flag_of(self.ctx.vm, *flag)?),
+            (am::enable_trace, [whom, flag]) => self.change_flags(Some(*whom), NONE, flag_of(self.ctx.vm, *flag)?),
+            (am::disable_trace, [flag]) => self.change_flags(None, flag_of(self.ctx.vm, *flag)?, NONE),
+            (am::disable_trace, [whom, flag]) => self.change_flags(Some(*whom), flag_of(self.ctx.vm, *flag)?, NONE),
             (am::trace, arguments) => self.trace(arguments),
             (am::silent, [on]) => {
                 match on.as_bool() {
@@ -193,7 +198,7 @@ pub fn called(
     let local = breakpoint.behind.is_null();
     if let Some(spec) = &breakpoint.call
         && ctx.process.trace.wants(flags::CALL)
-        && let Some(tracer) = tracer_for(ctx.vm, ctx.process, flags::CALL)
+        && let Some(tracer) = tracer_for(ctx.vm, ctx.process, flags::CALL, am::call)
         && let Some(verdict) = verdict(ctx, spec, args, caller)
     {
         // As they were before the specification ran, but for `silent`.
@@ -202,7 +207,7 @@ pub fn called(
         if !matches!(verdict.message, Message::None) {
             frames.return_to = local && !returning && now & flags::RETURN_TO != 0;
             if now & flags::SILENT == 0 {
-                tell_call(ctx, tracer, now, mfa, args, verdict.message);
+                tell_call(ctx, &tracer, now, mfa, args, verdict.message);
             }
         }
     }
@@ -210,14 +215,17 @@ pub fn called(
         && ctx.process.trace.flags() & flags::SENSITIVE == 0
         && let Some(tracer) = meta.tracer()
     {
-        if !event::is_alive(ctx.vm, tracer) {
-            meta.end();
-        } else if tracer != ctx.pid().term()
-            && let Some(verdict) = verdict(ctx, &meta.spec, args, caller)
-        {
-            frames.meta = return_frame(&verdict, tracer);
-            if !matches!(verdict.message, Message::None) {
-                tell_call(ctx, tracer, flags::CALL | flags::TIMESTAMP, mfa, args, verdict.message);
+        match event::fate(ctx.vm, tracer, flags::CALL, am::call, ctx.pid().term()) {
+            Fate::Ended if event::is_alive(ctx.vm, tracer) => {}
+            Fate::Ended => meta.end(),
+            Fate::Untold => {}
+            Fate::Told(receiver) => {
+                if let Some(verdict) = verdict(ctx, &meta.spec, args, caller) {
+                    frames.meta = return_frame(&verdict, tracer);
+                    if !matches!(verdict.message, Message::None) {
+                        tell_call(ctx, &receiver, flags::CALL | flags::TIMESTAMP, mfa, args, verdict.message);
+                    }
+                }
             }
         }
     }
@@ -242,7 +250,7 @@ fn verdict(ctx: &mut Ctx<'_>, spec: &MaybeSpec, args: &[Term], caller: &dyn Fn()
     spec.run(pid, node, args, &mut CallHost { ctx, caller })
 }
 
-fn tell_call(ctx: &mut Ctx<'_>, tracer: Term, flags: u32, mfa: Mfa, args: &[Term], message: Message) {
+fn tell_call(ctx: &mut Ctx<'_>, tracer: &Receiver, flags: u32, mfa: Mfa, args: &[Term], message: Message) {
     let mut memory = &Arena::new();
     let last = if flags & flags::ARITY != 0 {
         Term::small(args.len() as i64)
@@ -251,39 +259,38 @@ fn tell_call(ctx: &mut Ctx<'_>, tracer: Term, flags: u32, mfa: Mfa, args: &[Term
         memory.list(args)
     };
     let call = memory.tuple(&[mfa.module.term(), mfa.function.term(), last]);
-    let scheduler = ctx.scheduler_number();
-    let pid = ctx.pid().term();
-    match message {
-        Message::Term(payload) => {
-            event::send(ctx.vm, tracer, flags, scheduler, pid, am::call, &[call, payload.term()]);
-        }
-        Message::Plain | Message::None => event::send(ctx.vm, tracer, flags, scheduler, pid, am::call, &[call]),
-    }
+    let result = match &message {
+        Message::Term(payload) => Some(payload.term()),
+        Message::Plain | Message::None => None,
+    };
+    tell(ctx, tracer, flags, am::call, &[call], result);
+}
+
+/// Tells of the process that runs.
+fn tell(ctx: &Ctx<'_>, tracer: &Receiver, flags: u32, tag: Atom, parts: &[TermRef<'_>], result: Option<TermRef<'_>>) {
+    let (scheduler, tracee) = (ctx.scheduler_number(), ctx.pid().term());
+    tracer.tell(ctx.vm, &Event { flags, scheduler, tracee, tag, parts, result });
 }
 
 /// A call with such a frame has returned `value`, or (`class`) has raised it.
 #[cold]
 pub fn returned(ctx: &mut Ctx<'_>, tracer: Term, mfa: TermRef<'_>, class: Option<Term>, value: TermRef<'_>) {
+    let tag = if class.is_none() { am::return_from } else { am::exception_from };
     let (tracer, flags) = if tracer.is_nil() {
         let flags = ctx.process.trace.flags();
-        match tracer_for(ctx.vm, ctx.process, flags::CALL) {
+        match tracer_for(ctx.vm, ctx.process, flags::CALL, tag) {
             Some(tracer) if flags & flags::SILENT == 0 => (tracer, flags),
             _ => return,
         }
-    } else if event::is_alive(ctx.vm, tracer) {
-        (tracer, flags::CALL | flags::TIMESTAMP)
     } else {
-        return;
-    };
-    let (scheduler, pid) = (ctx.scheduler_number(), ctx.pid().term());
-    match class {
-        None => event::send(ctx.vm, tracer, flags, scheduler, pid, am::return_from, &[mfa, value]),
-        Some(class) => {
-            let mut memory = &Arena::new();
-            let pair = memory.tuple(&[class, value]);
-            event::send(ctx.vm, tracer, flags, scheduler, pid, am::exception_from, &[mfa, pair]);
+        match event::fate(ctx.vm, tracer, flags::CALL, tag, ctx.pid().term()) {
+            Fate::Told(tracer) => (tracer, flags::CALL | flags::TIMESTAMP),
+            _ => return,
         }
-    }
+    };
+    let mut memory = &Arena::new();
+    let value = class.map_or(value, |class| memory.tuple(&[class, value]));
+    tell(ctx, &tracer, flags, tag, &[mfa, value], None);
 }
 
 /// Control has come back to this function (`undefined`: to none).
@@ -292,7 +299,7 @@ pub fn returned_to(ctx: &mut Ctx<'_>, mfa: Option<Mfa>) {
     if !ctx.process.trace.wants(flags::RETURN_TO) || ctx.process.trace.flags() & flags::SILENT != 0 {
         return;
     }
-    let Some(tracer) = tracer_for(ctx.vm, ctx.process, flags::RETURN_TO) else { return };
+    let Some(tracer) = tracer_for(ctx.vm, ctx.process, flags::RETURN_TO, am::return_to) else { return };
     let mut memory = &Arena::new();
     let to = match mfa {
         Some(mfa) => {
@@ -301,8 +308,7 @@ pub fn returned_to(ctx: &mut Ctx<'_>, mfa: Option<Mfa>) {
         }
         None => Term::UNDEFINED,
     };
-    let (flags, scheduler, pid) = (ctx.process.trace.flags(), ctx.scheduler_number(), ctx.pid().term());
-    event::send(ctx.vm, tracer, flags, scheduler, pid, am::return_to, &[to]);
+    tell(ctx, &tracer, ctx.process.trace.flags(), am::return_to, &[to], None);
 }
 
 fn return_frame(verdict: &Verdict, tracer: Term) -> Option<ReturnFrame> {

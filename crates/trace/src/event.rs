@@ -1,21 +1,80 @@
 //! Making and sending trace messages.
 //!
 //! `{trace, Tracee, Tag, Part...}`, with the scheduler's number and then the time behind them if the flags ask for them (then
-//! the first element is `trace_ts`).
+//! the first element is `trace_ts`). A tracer module is called instead ([`crate::module`]).
 
 use crate::Tracing;
-use myriad_process::{Message, Payload};
+use crate::module::{Answer, Event, Kind, ModuleTracer};
+use myriad_process::{Message, Payload, Tracee};
+use myriad_sync::Arc;
 use myriad_term::{Atom, Build, Term, TermRef, am};
 use myriad_vm::Ctx;
 use myriad_vm::Vm;
 use myriad_vm::tracer::flags;
 use myriad_vm::{Process, Signal};
 
-/// Is this a process or port that can get trace messages?
+/// Who is told of an event.
+#[derive(Clone)]
+pub enum Receiver {
+    /// A process or port, by a message.
+    One(Term),
+    /// A module, by its function for events of this kind.
+    Module(Arc<ModuleTracer>, Kind),
+}
+
+impl Receiver {
+    /// Tells it.
+    pub fn tell(&self, vm: &'static Vm, event: &Event<'_, '_>) {
+        match self {
+            Receiver::One(tracer) => deliver(vm, *tracer, message(vm, event)),
+            Receiver::Module(module, kind) => module.tell(*kind, Tracing::of(vm).cpu_timestamps(), event),
+        }
+    }
+}
+
+/// What becomes of an event.
+pub enum Fate {
+    /// It is told.
+    Told(Receiver),
+    /// It is not.
+    Untold,
+    /// The tracer has ended, or wants to hear no more of this tracee.
+    Ended,
+}
+
+/// Is there such a process, port or tracer module?
 pub fn is_alive(vm: &'static Vm, tracer: Term) -> bool {
-    match tracer.as_local_pid() {
-        Some(pid) => vm.processes.get(pid).is_some_and(|p| !p.is_exiting()),
-        None => tracer.as_local_port().is_some_and(|port| vm.ports().is_some_and(|ports| ports.is_open(vm, port))),
+    match (tracer.as_local_pid(), tracer.as_local_port()) {
+        (Some(pid), _) => vm.processes.get(pid).is_some_and(|p| !p.is_exiting()),
+        (_, Some(port)) => vm.ports().is_some_and(|ports| ports.is_open(vm, port)),
+        _ => Tracing::of(vm).tracers.get(tracer).is_some(),
+    }
+}
+
+/// Does it still trace this process or port, or what new ones get (`undefined`)?
+pub fn goes_on(vm: &'static Vm, tracer: Term, tracee: Term) -> bool {
+    match Tracing::of(vm).tracers.get(tracer) {
+        Some(module) => module.goes_on(tracee),
+        None => is_alive(vm, tracer),
+    }
+}
+
+/// What becomes of an event of these flags that a tracer may be told of. A module is not asked about returns: it has been about the call.
+pub fn fate(vm: &'static Vm, tracer: Term, mask: u32, tag: Atom, tracee: Term) -> Fate {
+    if let Some(module) = Tracing::of(vm).tracers.get(tracer) {
+        let (kind, is_return) = (Kind::of(mask), matches!(tag, am::return_from | am::exception_from | am::return_to));
+        return match if is_return { Answer::Trace } else { module.asks(kind, tag, tracee) } {
+            Answer::Trace => Fate::Told(Receiver::Module(module, kind)),
+            Answer::Discard => Fate::Untold,
+            Answer::Remove => Fate::Ended,
+        };
+    }
+    if !is_alive(vm, tracer) {
+        Fate::Ended
+    } else if tracer == tracee {
+        Fate::Untold
+    } else {
+        Fate::Told(Receiver::One(tracer))
     }
 }
 
@@ -47,34 +106,15 @@ pub fn timestamp<'h>(vm: &'static Vm, flags: u32, heap: &mut impl Build<'h>) -> 
     }
 }
 
-/// Sends a trace message. `scheduler` is the number of the scheduler from 1, 0 for a thread that is none.
-pub fn send(
-    vm: &'static Vm,
-    tracer: Term,
-    flags: u32,
-    scheduler: usize,
-    tracee: Term,
-    tag: Atom,
-    parts: &[TermRef<'_>],
-) {
-    deliver(vm, tracer, message(vm, flags, scheduler, tracee, tag, parts));
-}
-
 /// Makes a trace message.
-pub fn message(
-    vm: &'static Vm,
-    flags: u32,
-    scheduler: usize,
-    tracee: Term,
-    tag: Atom,
-    parts: &[TermRef<'_>],
-) -> Payload {
-    let words: usize = parts.iter().map(|t| myriad_heap::copied_size(*t)).sum();
+pub fn message(vm: &'static Vm, event: &Event<'_, '_>) -> Payload {
+    let Event { flags, scheduler, tracee, tag, parts, result } = *event;
+    let words: usize = parts.iter().chain(&result).map(|t| myriad_heap::copied_size(*t)).sum();
     Payload::build(words + parts.len() + 24, |draft| {
         let name = if flags & flags::TIMES != 0 { am::trace_ts } else { am::trace };
-        let mut elements = Vec::with_capacity(parts.len() + 5);
-        elements.extend([name.term(), tracee, tag.term()]);
-        for part in parts {
+        let mut elements = Vec::with_capacity(parts.len() + 6);
+        elements.extend([name.term(), myriad_heap::copy_term(tracee, draft), tag.term()]);
+        for part in parts.iter().chain(&result) {
             elements.push(myriad_heap::copy_term(*part, draft));
         }
         if flags & flags::SCHEDULER_ID != 0 {
@@ -94,36 +134,51 @@ pub fn deliver(vm: &'static Vm, tracer: Term, message: Payload) {
     }
 }
 
-/// Takes all flags and the tracer from a process: its tracer has ended.
+/// Takes all flags and the tracer from a process or port, if it is still this one: the tracer has ended, or wants no more.
 #[cold]
-pub fn clear(vm: &'static Vm, process: &Process) {
+fn clear(vm: &'static Vm, tracee: &Tracee, tracer: Term) {
     let guard = Tracing::of(vm).lock();
-    if process.trace.tracer().is_some_and(|tracer| !is_alive(vm, tracer)) {
-        process.trace.set(0, None);
+    if tracee.tracer() == Some(tracer) {
+        tracee.set(0, None);
     }
     drop(guard);
 }
 
-/// The tracer of a process for events of these flags: nothing if it does not want them, is its own tracer, or the tracer has
-/// ended.
+/// Who is told of a process's event of these flags: nobody if the process does not want it, is its own tracer, or the tracer has
+/// ended or does not want it.
 #[cold]
 #[inline(never)]
-pub fn tracer_for(vm: &'static Vm, process: &Process, mask: u32) -> Option<Term> {
+pub fn tracer_for(vm: &'static Vm, process: &Process, mask: u32, tag: Atom) -> Option<Receiver> {
     if !process.trace.wants(mask) {
         return None;
     }
     let tracer = process.trace.tracer()?;
-    if !is_alive(vm, tracer) {
-        clear(vm, process);
-        return None;
+    match fate(vm, tracer, mask, tag, process.pid.term()) {
+        Fate::Told(receiver) => Some(receiver),
+        Fate::Untold => None,
+        Fate::Ended => {
+            clear(vm, &process.trace, tracer);
+            None
+        }
     }
-    (tracer != process.pid.term()).then_some(tracer)
 }
 
-/// Sends a trace message about the process that runs, for one of these flags.
-pub fn about(ctx: &Ctx<'_>, mask: u32, tag: Atom, parts: &[TermRef<'_>]) {
-    if let Some(tracer) = tracer_for(ctx.vm, ctx.process, mask) {
-        let flags = ctx.process.trace.flags();
-        send(ctx.vm, tracer, flags, ctx.scheduler_number(), ctx.process.pid.term(), tag, parts);
+/// Tells of a process, for one of these flags; `scheduler` is that of [`Event`].
+pub fn about_process(
+    vm: &'static Vm,
+    process: &Process,
+    scheduler: usize,
+    mask: u32,
+    tag: Atom,
+    parts: &[TermRef<'_>],
+) {
+    if let Some(tracer) = tracer_for(vm, process, mask, tag) {
+        let (flags, tracee) = (process.trace.flags(), process.pid.term());
+        tracer.tell(vm, &Event { flags, scheduler, tracee, tag, parts, result: None });
     }
+}
+
+/// Tells of the process that runs, for one of these flags.
+pub fn about(ctx: &Ctx<'_>, mask: u32, tag: Atom, parts: &[TermRef<'_>]) {
+    about_process(ctx.vm, ctx.process, ctx.scheduler_number(), mask, tag, parts);
 }

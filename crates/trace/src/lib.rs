@@ -7,6 +7,8 @@
 //! | --- | --- |
 //! | `points` | what becomes of what the VM tells |
 //! | [`event`] | making and sending trace messages |
+//! | [`module`] | tracer modules, which are called instead |
+//! | [`tracers`], [`naming`] | the words that tracers are kept as, and how programs name them |
 //! | [`spec`] | what tracing asks of a match specification (crate `ets` compiles and runs them) |
 //! | [`breakpoint`] | breakpoints on functions and exports |
 //! | [`call`] | what happens at a traced call, and at its return |
@@ -33,7 +35,9 @@ mod collecting;
 pub mod event;
 pub mod life;
 pub mod messages;
+pub mod module;
 pub mod monitor;
+pub mod naming;
 mod points;
 pub mod profile;
 mod running;
@@ -41,6 +45,7 @@ pub mod saved_calls;
 pub mod sequential;
 pub mod spec;
 pub mod times;
+pub mod tracers;
 
 use breakpoint::Patterns;
 use myriad_process::Tracee;
@@ -87,8 +92,10 @@ pub struct Tracing {
     control_word: AtomicU32,
     /// `cpu_timestamp`
     cpu_timestamps: AtomicBool,
-    /// A local pid or port, or 0.
+    /// A tracer's word, or 0.
     sequential_tracer: AtomicU64,
+    /// The tracer modules.
+    pub tracers: tracers::Tracers,
     /// `system_monitor`
     pub monitor: monitor::SystemMonitor,
     /// `system_profile`
@@ -109,6 +116,7 @@ impl Tracing {
             control_word: AtomicU32::new(0),
             cpu_timestamps: AtomicBool::new(false),
             sequential_tracer: AtomicU64::new(0),
+            tracers: tracers::Tracers::new(breakpoint::behind),
             monitor: monitor::SystemMonitor::default(),
             profile: profile::Profile::default(),
             compiler,
@@ -197,11 +205,20 @@ impl Tracing {
         (word != 0).then(|| unsafe { Term::from_raw(word) })
     }
 
-    /// Sets the tracer of sequential tracing, a local pid or port; gives the old one.
+    /// Sets the tracer of sequential tracing, by its word; gives the old one.
     pub fn set_sequential_tracer(&self, tracer: Option<Term>) -> Option<Term> {
+        // Under the lock, so that a sweep of tracer modules sees the one or the other (trace.tracers/TN2).
+        let guard = self.lock();
         let old = self.sequential_tracer();
         self.sequential_tracer.store(tracer.map_or(0, Term::raw), Ordering::Relaxed);
+        drop(guard);
         old
+    }
+
+    /// The tracer of sequential tracing has ended, if it still is this one. The caller may hold any lock.
+    fn end_sequential_tracer(&self, tracer: Term) {
+        // Relaxed: one immediate word. If it fails another has been set.
+        let _ = self.sequential_tracer.compare_exchange(tracer.raw(), 0, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// The trace control word.

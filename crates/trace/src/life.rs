@@ -1,7 +1,7 @@
 //! The life of processes: made, linked, named, ended; and what new and linked ones inherit.
 
 use crate::Tracing;
-use crate::event::{self, tracer_for};
+use crate::event;
 use myriad_term::{Arena, Build, Mfa, Term, am};
 use myriad_vm::Ctx;
 use myriad_vm::Process;
@@ -15,7 +15,7 @@ const INHERIT_ON_LINK: u32 = flags::SET_ON_LINK | flags::SET_ON_FIRST_LINK;
 fn inherit(ctx: &mut Ctx<'_>, child: &Process, linked: bool) {
     let vm = ctx.vm;
     let guard = Tracing::of(vm).lock();
-    let alive = ctx.process.trace.tracer().is_some_and(|tracer| event::is_alive(vm, tracer));
+    let alive = ctx.process.trace.tracer().is_some_and(|tracer| event::goes_on(vm, tracer, ctx.pid().term()));
     let own = if alive { ctx.process.trace.flags() } else { 0 };
     let new = Tracing::of(vm).new_processes();
     let (mut flags, mut tracer) = (new.flags(), new.tracer());
@@ -51,12 +51,10 @@ pub(crate) fn spawned(ctx: &mut Ctx<'_>, child: &Process, mfa: Mfa, args: &[Term
     if linked {
         event::about(ctx, flags::PROCS, am::link, &[new]);
     }
-    if let Some(tracer) = tracer_for(ctx.vm, child, flags::PROCS) {
-        let (set, scheduler) = (child.trace.flags(), ctx.scheduler_number());
-        event::send(ctx.vm, tracer, set, scheduler, new, am::spawned, &[own, call]);
-        if linked {
-            event::send(ctx.vm, tracer, set, scheduler, new, am::getting_linked, &[own]);
-        }
+    let scheduler = ctx.scheduler_number();
+    event::about_process(ctx.vm, child, scheduler, flags::PROCS, am::spawned, &[own, call]);
+    if linked {
+        event::about_process(ctx.vm, child, scheduler, flags::PROCS, am::getting_linked, &[own]);
     }
 }
 

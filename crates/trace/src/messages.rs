@@ -2,7 +2,8 @@
 //! no specification has chosen.
 
 use crate::call::CallHost;
-use crate::event::{self, tracer_for};
+use crate::event::tracer_for;
+use crate::module::Event;
 use crate::spec::Message as Said;
 use crate::{Filter, Filtered, Tracing};
 use myriad_term::{Atom, Term, TermRef, am};
@@ -17,7 +18,7 @@ fn trace_message(
     subject: &[TermRef<'_>],
     parts: &[TermRef<'_>],
 ) {
-    let Some(tracer) = tracer_for(ctx.vm, ctx.process, mask) else { return };
+    let Some(tracer) = tracer_for(ctx.vm, ctx.process, mask, tag) else { return };
     let said = match Tracing::of(ctx.vm).filter(of) {
         Filter::All => Said::Plain,
         Filter::Nothing => return,
@@ -32,13 +33,12 @@ fn trace_message(
         }
     };
     let (flags, scheduler, pid) = (ctx.process.trace.flags(), ctx.scheduler_number(), ctx.pid().term());
-    let mut parts = parts.to_vec();
-    match &said {
+    let result = match &said {
         Said::None => return,
-        Said::Plain => {}
-        Said::Term(payload) => parts.push(payload.term()),
-    }
-    event::send(ctx.vm, tracer, flags, scheduler, pid, tag, &parts);
+        Said::Plain => None,
+        Said::Term(payload) => Some(payload.term()),
+    };
+    tracer.tell(ctx.vm, &Event { flags, scheduler, tracee: pid, tag, parts, result });
 }
 
 /// The process sends `message` to `to`.

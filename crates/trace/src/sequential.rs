@@ -6,7 +6,9 @@
 //! A message without a token that a process has sent takes the token from its receiver; messages of timers and of the
 //! VM itself change nothing (`Message::token` tells them apart).
 
-use crate::{Tracing, event};
+use crate::Tracing;
+use crate::event;
+use crate::module::{Answer, Event, Kind};
 use myriad_process::{Message, Payload};
 use myriad_term::{Arena, Atom, Build, Pid, Term, TermRef, am};
 use myriad_vm::tracer::watched::Counts;
@@ -78,17 +80,61 @@ impl<'h> Token<'h> {
     }
 }
 
-/// Sends `{seq_trace, Label, {Kind, {Previous, Serial}, From, To, Message}}`, with the time if the token asks for it.
+/// Tells the tracer `{seq_trace, Label, {Kind, {Previous, Serial}, From, To, Message}}`, with the time if the token asks for it.
 fn output(vm: &'static Vm, kind: Atom, token: Token<'_>, from: Term, to: Term, message: TermRef<'_>) {
     let Some(tracer) = Tracing::of(vm).sequential_tracer() else { return };
-    if tracer == from && kind != am::receive || tracer == to && kind == am::receive {
+    let whose = if kind == am::receive { to } else { from };
+    if tracer == whose {
+        return;
+    }
+    if let Some(module) = Tracing::of(vm).tracers.get(tracer) {
+        if module.asks(Kind::Other, am::seq_trace, whose) == Answer::Trace {
+            let mut memory = &Arena::new();
+            let parts = [info(kind, token, from, to, message, &mut memory)];
+            let event = Event {
+                flags: times(token),
+                scheduler: 0,
+                tracee: token.label,
+                tag: am::seq_trace,
+                parts: &parts,
+                result: None,
+            };
+            module.tell(Kind::Other, Tracing::of(vm).cpu_timestamps(), &event);
+        }
         return;
     }
     if !event::is_alive(vm, tracer) {
-        Tracing::of(vm).set_sequential_tracer(None);
+        Tracing::of(vm).end_sequential_tracer(tracer);
         return;
     }
     let words = myriad_heap::copied_size(message) + myriad_heap::copied_size(token.label);
+    let told = Payload::build(words + 32, |draft| {
+        let label = myriad_heap::copy_term(token.label, draft);
+        let message = myriad_heap::copy_term(message, draft);
+        let (from, to) = (myriad_heap::copy_term(from, draft), myriad_heap::copy_term(to, draft));
+        let info = info(kind, token, from, to, message, draft);
+        let mut elements = vec![Term::atom(am::seq_trace), label, info];
+        elements.extend(event::timestamp(vm, times(token), draft));
+        draft.tuple(&elements)
+    });
+    event::deliver(vm, tracer, told);
+}
+
+/// `{Kind, {Previous, Serial}, From, To, Message}`
+fn info<'h, A: Build<'h>>(
+    kind: Atom,
+    token: Token<'_>,
+    from: TermRef<'h>,
+    to: TermRef<'h>,
+    message: TermRef<'h>,
+    heap: &mut A,
+) -> TermRef<'h> {
+    let serial = heap.tuple(&[Term::small(token.previous), Term::small(token.serial)]);
+    heap.tuple(&[kind.term(), serial, from, to, message])
+}
+
+/// The flags of trace messages for the time that a token asks for.
+fn times(token: Token<'_>) -> u32 {
     let mut times = 0;
     for (bit, flag) in [
         (TIMESTAMP, flags::TIMESTAMP),
@@ -99,17 +145,7 @@ fn output(vm: &'static Vm, kind: Atom, token: Token<'_>, from: Term, to: Term, m
             times |= flag;
         }
     }
-    let told = Payload::build(words + 32, |draft| {
-        let label = myriad_heap::copy_term(token.label, draft);
-        let message = myriad_heap::copy_term(message, draft);
-        let (from, to) = (myriad_heap::copy_term(from, draft), myriad_heap::copy_term(to, draft));
-        let serial = draft.tuple(&[Term::small(token.previous), Term::small(token.serial)]);
-        let info = draft.tuple(&[kind.term(), serial, from, to, message]);
-        let mut elements = vec![Term::atom(am::seq_trace), label, info];
-        elements.extend(event::timestamp(vm, times, draft));
-        draft.tuple(&elements)
-    });
-    event::deliver(vm, tracer, told);
+    times
 }
 
 /// The token, if there is one.

@@ -10,7 +10,7 @@ pub use myriad_sched::DirtyKind;
 use crate::ctx::Ctx;
 use crate::intrinsic::Loop;
 use crate::release::Release;
-use myriad_term::{Atom, Export, Mfa, Term, am};
+use myriad_term::{Atom, Export, Mfa, Pid, Term, TermRef, am};
 use std::collections::HashMap;
 
 /// A built-in function.
@@ -146,6 +146,9 @@ pub struct BifDef {
 pub trait Foreign: Send + Sync {
     /// Calls it.
     fn call(&self, ctx: &mut Ctx<'_>, arguments: &[Term]) -> BifResult;
+
+    /// Calls it beside what runs on this thread, as a tracer's function, with `caller` as who calls: the atom that it returns, if it is one.
+    fn observe(&self, caller: Option<Pid>, arguments: &[TermRef<'_>]) -> Option<Atom>;
 }
 
 impl BifDef {

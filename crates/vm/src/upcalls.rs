@@ -210,8 +210,9 @@ pub trait Subsystem: Send + Sync {
 pub trait PortOps: Send + Sync {
     /// Sends a message to a port (`Port ! {Owner, Command}`); gives how many bytes it has taken.
     fn message(&self, vm: &'static Vm, port: Port, from: Term, message: Term) -> usize;
-    /// Sends bytes to a port, whoever its owner is; false if it is none that is open, or they are no iodata.
-    fn command(&self, vm: &'static Vm, port: Port, from: Option<Pid>, data: Term) -> bool;
+    /// Sends bytes to a port, whoever its owner is; false if it is none that is open, or they are no iodata. `soon`: not at once, from
+    /// one who may hold another port.
+    fn command(&self, vm: &'static Vm, port: Port, from: Option<Pid>, data: Term, soon: bool) -> bool;
     /// A signal for a port: link, unlink, exit, monitor.
     fn signal(&self, vm: &'static Vm, port: Port, signal: Signal);
     /// Takes a monitor on a port back.

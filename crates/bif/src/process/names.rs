@@ -3,7 +3,8 @@
 use myriad_process::Named;
 use myriad_sync::Retirer;
 use myriad_term::{Atom, Build, Term, am};
-use myriad_trace::event::{self, tracer_for};
+use myriad_trace::event::{self, Fate};
+use myriad_trace::module::Event;
 use myriad_vm::bif::badarg;
 use myriad_vm::tracer::flags;
 use myriad_vm::{BifResult, Ctx};
@@ -45,10 +46,8 @@ fn unregister_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 fn trace(ctx: &Ctx<'_>, named: Named, tag: Atom, name: Atom) {
     if let Named::Process(pid) = named
         && let Some(process) = ctx.vm.processes.get(pid)
-        && let Some(tracer) = tracer_for(ctx.vm, process, flags::PROCS)
     {
-        let (set, scheduler) = (process.trace.flags(), ctx.scheduler_number());
-        event::send(ctx.vm, tracer, set, scheduler, pid.term(), tag, &[name.term()]);
+        event::about_process(ctx.vm, process, ctx.scheduler_number(), flags::PROCS, tag, &[name.term()]);
     }
     if let Named::Port(port) = named
         && let Some(ports) = ctx.vm.ports()
@@ -56,9 +55,10 @@ fn trace(ctx: &Ctx<'_>, named: Named, tag: Atom, name: Atom) {
         ports.with_tracee(ctx.vm, port, &mut |tracee| {
             if tracee.wants(flags::PORTS)
                 && let Some(tracer) = tracee.tracer()
+                && let Fate::Told(receiver) = event::fate(ctx.vm, tracer, flags::PORTS, tag, port.term())
             {
-                let scheduler = ctx.scheduler_number();
-                event::send(ctx.vm, tracer, tracee.flags(), scheduler, port.term(), tag, &[name.term()]);
+                let (flags, scheduler, parts) = (tracee.flags(), ctx.scheduler_number(), &[name.term()]);
+                receiver.tell(ctx.vm, &Event { flags, scheduler, tracee: port.term(), tag, parts, result: None });
             }
         });
     }

@@ -3,14 +3,17 @@
 use super::state::state;
 use super::{bad_option, topology};
 use crate::process::{heap_size, max_heap_size, setting};
+use crate::trace::tracer_term;
 use myriad_observe::info::max_heap_size_map;
 use myriad_sched::{Block, MultiScheduling};
 use myriad_sync::machine::BindType;
 use myriad_term::{Atom, Export, Mfa, Term, am};
-use myriad_trace::event::is_alive;
+use myriad_trace::event::goes_on;
+use myriad_trace::naming::module_tracer;
+use myriad_trace::tracers::Interned;
 use myriad_trace::{Tracing, sequential};
 use myriad_vm::bif::{Escape, badarg};
-use myriad_vm::{BifResult, Ctx};
+use myriad_vm::{BifResult, Ctx, Vm};
 
 myriad_vm::bifs! { pub FLAGS = "erlang" {
     "system_flag" / 2 Plain => system_flag_2;
@@ -31,6 +34,15 @@ const CHECKS: usize = 10;
 
 fn number(n: usize) -> Term {
     Term::small(n as i64)
+}
+
+/// A process, port or `{Module, State}` that may trace: nothing if it has ended, or wants to hear nothing.
+fn sequential_tracer(vm: &'static Vm, term: Term) -> Option<Interned> {
+    let tracer = match term.as_tuple_of::<2>() {
+        Some([module, state]) => module_tracer(vm, module.as_atom()?, state),
+        None => Interned::one(term),
+    };
+    tracer.filter(|tracer| goes_on(vm, tracer.word(), Term::UNDEFINED))
 }
 
 fn system_flag_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
@@ -156,11 +168,9 @@ fn set(ctx: &mut Ctx<'_>, flag: Atom, value: Term) -> Option<Option<Term>> {
             Term::small(i64::from(Tracing::of(ctx.vm).set_control_word(word)))
         }
         am::sequential_tracer => {
-            let tracer = (!value.is_am(am::false_)).then_some(value);
-            if tracer.is_some_and(|tracer| !is_alive(ctx.vm, tracer)) {
-                return None;
-            }
-            Tracing::of(ctx.vm).set_sequential_tracer(tracer).unwrap_or(Term::FALSE)
+            let tracer = if value.is_am(am::false_) { None } else { Some(sequential_tracer(ctx.vm, value)?) };
+            let old = Tracing::of(ctx.vm).set_sequential_tracer(tracer.as_ref().map(Interned::word));
+            old.and_then(|old| tracer_term(ctx, old)).unwrap_or(Term::FALSE)
         }
         am::reset_seq_trace if value.is_am(am::true_) => {
             sequential::reset(ctx);

@@ -2,6 +2,7 @@
 
 use super::state::{Watch, state};
 use super::{allocators, topology};
+use crate::trace::tracer_term;
 use myriad_heap::sizes::SIZES;
 use myriad_observe::crash_dump;
 use myriad_observe::info::max_heap_size_map;
@@ -389,7 +390,8 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         // What others have set.
         am::trace_control_word => Term::small(i64::from(Tracing::of(ctx.vm).control_word())),
         am::sequential_tracer => {
-            let tracer = Tracing::of(ctx.vm).sequential_tracer().unwrap_or(Term::FALSE);
+            let tracer = Tracing::of(ctx.vm).sequential_tracer();
+            let tracer = tracer.and_then(|tracer| tracer_term(ctx, tracer)).unwrap_or(Term::FALSE);
             pair(ctx, key, tracer)
         }
         am::system_logger => vm.defaults.system_logger(),

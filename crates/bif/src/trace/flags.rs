@@ -1,21 +1,23 @@
 //! `erts_internal:trace/3`: flags and tracers of processes and ports.
 
-use super::{bad_option, plain, tracer_of};
+use super::{bad_option, plain};
 use myriad_process::Tracee;
 use myriad_term::{Term, am};
 use myriad_trace::Tracing;
-use myriad_trace::event::is_alive;
+use myriad_trace::event::goes_on;
+use myriad_trace::naming::tracer_of;
+use myriad_trace::tracers::Interned;
 use myriad_vm::tracer::flags;
 use myriad_vm::{BifResult, Ctx, Vm};
 
 /// What a list of flags says.
 struct Wanted {
     mask: u32,
-    tracer: Option<Term>,
+    tracer: Option<Interned>,
     cpu_timestamp: bool,
 }
 
-fn read(list: Term) -> Option<Wanted> {
+fn read(vm: &'static Vm, list: Term) -> Option<Wanted> {
     let mut wanted = Wanted { mask: 0, tracer: None, cpu_timestamp: false };
     let mut items = list.list_iter();
     for item in items.by_ref() {
@@ -23,13 +25,7 @@ fn read(list: Term) -> Option<Wanted> {
             Some(am::all) => wanted.mask |= flags::EVERY,
             Some(am::cpu_timestamp) => wanted.cpu_timestamp = true,
             Some(name) => wanted.mask |= flags::bit(name)?,
-            None => {
-                let [key, tracer] = item.as_tuple_of::<2>()?;
-                if !key.is_am(am::tracer) {
-                    return None;
-                }
-                wanted.tracer = Some(tracer_of(tracer)?);
-            }
+            None => wanted.tracer = Some(tracer_of(vm, am::tracer, item)?),
         }
     }
     items.tail().is_nil().then_some(wanted)
@@ -69,14 +65,14 @@ struct Change {
 }
 
 impl Change {
-    /// Makes it; `false`: another tracer that lives traces already.
-    fn make(&self, vm: &'static Vm, tracee: &Tracee) -> bool {
+    /// Makes it, of this process or port (`undefined`: of new ones); `false`: another tracer that lives traces already.
+    fn make(&self, vm: &'static Vm, tracee: &Tracee, whose: Term) -> bool {
         let old = tracee.tracer();
         let flags = tracee.flags() & flags::EVERY;
         if let Some(old) = old
             && (self.on || self.named)
             && old != self.tracer
-            && is_alive(vm, old)
+            && goes_on(vm, old, whose)
         {
             return false;
         }
@@ -86,7 +82,7 @@ impl Change {
         }
         // What a tracer that has ended had asked for is over.
         let flags = if old.is_some_and(|old| old != self.tracer) { 0 } else { flags };
-        if is_alive(vm, self.tracer) {
+        if goes_on(vm, self.tracer, whose) {
             tracee.set(flags | self.mask, Some(self.tracer));
         }
         true
@@ -95,10 +91,10 @@ impl Change {
 
 /// `trace(PidPortSpec, How, FlagList)`: how many processes and ports it was for.
 pub(super) fn trace_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let Some(wanted) = read(args[2]) else { return bad_option(ctx) };
+    let Some(wanted) = read(ctx.vm, args[2]) else { return bad_option(ctx) };
     let Some(on) = args[1].as_bool() else { return plain() };
     let vm = ctx.vm;
-    let tracer = wanted.tracer.unwrap_or(ctx.pid().term());
+    let tracer = wanted.tracer.as_ref().map_or(ctx.pid().term(), Interned::word);
     let change = Change { on, mask: wanted.mask, tracer, named: wanted.tracer.is_some() };
     if wanted.cpu_timestamp && !args[0].is_am(am::all) {
         return plain();
@@ -106,7 +102,7 @@ pub(super) fn trace_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if let Some(pid) = args[0].as_local_pid() {
         let Some(process) = vm.processes.get(pid).filter(|p| !p.is_exiting()) else { return plain() };
         let guard = Tracing::of(vm).lock();
-        let made = change.make(vm, &process.trace);
+        let made = change.make(vm, &process.trace, pid.term());
         drop(guard);
         return if made { Ok(Term::small(1)) } else { taken(ctx) };
     }
@@ -114,7 +110,7 @@ pub(super) fn trace_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         let Some(ports) = vm.ports() else { return plain() };
         let mut made = None;
         let guard = Tracing::of(vm).lock();
-        ports.with_tracee(vm, port, &mut |tracee| made = Some(change.make(vm, tracee)));
+        ports.with_tracee(vm, port, &mut |tracee| made = Some(change.make(vm, tracee, port.term())));
         drop(guard);
         return match made {
             None => plain(),
@@ -132,7 +128,7 @@ pub(super) fn trace_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         if whom.processes && wanted.mask & flags::PROCESS != 0 {
             for pid in vm.processes.pids() {
                 let Some(process) = vm.processes.get(pid) else { continue };
-                count += i64::from(change.make(vm, &process.trace));
+                count += i64::from(change.make(vm, &process.trace, pid.term()));
             }
         }
         if whom.ports
@@ -140,7 +136,8 @@ pub(super) fn trace_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
             && let Some(ports) = vm.ports()
         {
             for port in ports.all(vm) {
-                ports.with_tracee(vm, port, &mut |tracee| count += i64::from(change.make(vm, tracee)));
+                let mut make = |tracee: &Tracee| count += i64::from(change.make(vm, tracee, port.term()));
+                ports.with_tracee(vm, port, &mut make);
             }
         }
     }
@@ -149,11 +146,11 @@ pub(super) fn trace_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         if whom.processes && wanted.mask & flags::PROCESS != 0 {
             let change = Change { mask: wanted.mask & flags::PROCESS, ..change };
             tracing.change_new_processes(vm, |tracee| {
-                change.make(vm, tracee);
+                change.make(vm, tracee, Term::UNDEFINED);
             });
         }
         if whom.ports && wanted.mask & flags::PORT != 0 {
-            Change { mask: wanted.mask & flags::PORT, ..change }.make(vm, &tracing.new_ports);
+            Change { mask: wanted.mask & flags::PORT, ..change }.make(vm, &tracing.new_ports, Term::UNDEFINED);
         }
     }
     drop(guard);

@@ -1,11 +1,11 @@
 //! `trace_info/2`.
 
-use super::{bad_option, plain};
+use super::{bad_option, plain, tracer_term};
 use myriad_process::Tracee;
 use myriad_sync::Arc;
 use myriad_term::{Atom, Build, Export, Mfa, Term, am};
 use myriad_trace::breakpoint::{Breakpoint, MaybeSpec};
-use myriad_trace::event::is_alive;
+use myriad_trace::event::goes_on;
 use myriad_trace::{Filter, Filtered, Tracing, breakpoint};
 use myriad_vm::code::Function;
 use myriad_vm::tracer::flags;
@@ -16,8 +16,8 @@ pub(super) fn trace_info_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let vm = ctx.vm;
     if let Some(name) = what.as_atom() {
         return match name {
-            am::new | am::new_processes => of_tracee(ctx, Tracing::of(vm).new_processes(), key),
-            am::new_ports => of_tracee(ctx, &Tracing::of(vm).new_ports, key),
+            am::new | am::new_processes => of_tracee(ctx, Tracing::of(vm).new_processes(), Term::UNDEFINED, key),
+            am::new_ports => of_tracee(ctx, &Tracing::of(vm).new_ports, Term::UNDEFINED, key),
             am::send => of_filter(ctx, Filtered::Send, key),
             am::receive => of_filter(ctx, Filtered::Receive, key),
             am::on_load => on_load(ctx, key),
@@ -26,7 +26,7 @@ pub(super) fn trace_info_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     }
     if let Some(pid) = what.as_local_pid() {
         return match vm.processes.get(pid).filter(|p| !p.is_exiting()) {
-            Some(process) => of_tracee(ctx, &process.trace, key),
+            Some(process) => of_tracee(ctx, &process.trace, what, key),
             None => of_nobody(key),
         };
     }
@@ -40,7 +40,7 @@ pub(super) fn trace_info_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
             });
         }
         return match seen {
-            Some(tracee) => of_tracee(ctx, &tracee, key),
+            Some(tracee) => of_tracee(ctx, &tracee, what, key),
             None => of_nobody(key),
         };
     }
@@ -65,8 +65,8 @@ fn of_nobody(key: Term) -> BifResult {
     if matches!(key.as_atom(), Some(am::flags | am::tracer)) { Ok(Term::UNDEFINED) } else { plain() }
 }
 
-fn of_tracee(ctx: &mut Ctx<'_>, tracee: &Tracee, key: Term) -> BifResult {
-    let tracer = tracee.tracer().filter(|tracer| is_alive(ctx.vm, *tracer));
+fn of_tracee(ctx: &mut Ctx<'_>, tracee: &Tracee, whose: Term, key: Term) -> BifResult {
+    let tracer = tracee.tracer().filter(|tracer| goes_on(ctx.vm, *tracer, whose));
     let value = match key.as_atom() {
         Some(am::flags) => {
             let set = if tracer.is_some() { tracee.flags() } else { 0 };
@@ -74,7 +74,7 @@ fn of_tracee(ctx: &mut Ctx<'_>, tracee: &Tracee, key: Term) -> BifResult {
                 flags::ALL.iter().filter(|(_, bit)| set & bit != 0).map(|(name, _)| name.term()).collect();
             ctx.list(&list)
         }
-        Some(am::tracer) => tracer.unwrap_or(Term::NIL),
+        Some(am::tracer) => tracer.and_then(|tracer| tracer_term(ctx, tracer)).unwrap_or(Term::NIL),
         _ => return plain(),
     };
     Ok(ctx.tuple(&[key, value]))
@@ -107,7 +107,10 @@ fn value(ctx: &mut Ctx<'_>, breakpoint: &Breakpoint, kind: Atom, key: Atom) -> O
             Some(spec) => source(ctx, spec),
             None => Term::FALSE,
         },
-        am::meta => breakpoint.meta.as_ref().map_or(Term::FALSE, |meta| meta.tracer().unwrap_or(Term::NIL)),
+        am::meta => match &breakpoint.meta {
+            Some(meta) => meta.tracer().and_then(|tracer| tracer_term(ctx, tracer)).unwrap_or(Term::NIL),
+            None => Term::FALSE,
+        },
         am::meta_match_spec => match &breakpoint.meta {
             Some(meta) => source(ctx, &meta.spec),
             None => Term::FALSE,

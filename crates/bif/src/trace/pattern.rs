@@ -1,26 +1,28 @@
 //! `erts_internal:trace_pattern/3`: breakpoints on functions, filters for messages.
 
-use super::{bad, bad_option, tracer_of};
+use super::{bad, bad_option};
 use myriad_sync::Arc;
 use myriad_term::{Atom, Export, Mfa, Term, am};
 use myriad_trace::breakpoint::{Breakpoint, MaybeSpec, Meta, Patterns};
+use myriad_trace::naming::tracer_of;
 use myriad_trace::times::Times;
+use myriad_trace::tracers::Interned;
 use myriad_trace::{Filter, Filtered, Tracing};
 use myriad_vm::bif::badarg;
 use myriad_vm::code::{Function, Module};
 use myriad_vm::{BifResult, Ctx, Vm};
 
 /// The kinds of tracing that a list of options names.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Kinds {
     global: bool,
     local: bool,
-    meta: Option<Term>,
+    meta: Option<Interned>,
     count: bool,
     time: bool,
 }
 
-fn kinds(list: Term, own: Term) -> Option<Kinds> {
+fn kinds(vm: &'static Vm, list: Term, own: Term) -> Option<Kinds> {
     let mut kinds = Kinds::default();
     let (mut any, mut items) = (false, list.list_iter());
     for item in items.by_ref() {
@@ -28,17 +30,11 @@ fn kinds(list: Term, own: Term) -> Option<Kinds> {
         match item.as_atom() {
             Some(am::local) => kinds.local = true,
             Some(am::global) => kinds.global = true,
-            Some(am::meta) => kinds.meta = Some(own),
+            Some(am::meta) => kinds.meta = Some(Interned::one(own)?),
             Some(am::call_count) => kinds.count = true,
             Some(am::call_time) => kinds.time = true,
             Some(_) => return None,
-            None => {
-                let [key, tracer] = item.as_tuple_of::<2>()?;
-                if !key.is_am(am::meta) {
-                    return None;
-                }
-                kinds.meta = Some(tracer_of(tracer)?);
-            }
+            None => kinds.meta = Some(tracer_of(vm, am::meta, item)?),
         }
     }
     let breakpoints = kinds.local || kinds.meta.is_some() || kinds.count || kinds.time;
@@ -73,7 +69,7 @@ impl How {
         }
     }
 
-    fn change(&self, kinds: Kinds, b: &mut Breakpoint) {
+    fn change(&self, kinds: &Kinds, b: &mut Breakpoint) {
         let Some(spec) = self.spec() else {
             if kinds.local {
                 b.call = None;
@@ -92,7 +88,7 @@ impl How {
         if kinds.local {
             b.call = Some(spec.clone());
         }
-        if let Some(tracer) = kinds.meta {
+        if let Some(tracer) = kinds.meta.clone() {
             b.meta = Some(Arc::new(Meta::new(spec, tracer)));
         }
         // Calls of what is not traced in any way are not counted anew.
@@ -111,7 +107,7 @@ impl How {
     }
 
     /// On what new code is to get. There, counting neither begins anew nor pauses.
-    fn on_load(&self, old: Option<(Breakpoint, bool)>, kinds: Kinds) -> Option<(Breakpoint, bool)> {
+    fn on_load(&self, old: Option<(Breakpoint, bool)>, kinds: &Kinds) -> Option<(Breakpoint, bool)> {
         let was_global = old.as_ref().is_some_and(|(_, global)| *global);
         match self.spec() {
             Some(spec) if kinds.global => Some((Breakpoint { call: Some(spec), ..Breakpoint::default() }, true)),
@@ -120,10 +116,9 @@ impl How {
             _ => {
                 let mut breakpoint = old.filter(|_| !was_global).unwrap_or_default().0;
                 let counting = matches!(self, How::On(_) | How::Off);
-                self.change(
-                    Kinds { count: kinds.count && counting, time: kinds.time && counting, ..kinds },
-                    &mut breakpoint,
-                );
+                let Kinds { count, time, .. } = *kinds;
+                let new = Kinds { count: count && counting, time: time && counting, ..kinds.clone() };
+                self.change(&new, &mut breakpoint);
                 breakpoint.traces().then_some((breakpoint, false))
             }
         }
@@ -135,7 +130,7 @@ impl How {
         vm: &'static Vm,
         patterns: &mut Patterns,
         module: &'static Module,
-        kinds: Kinds,
+        kinds: &Kinds,
         whose: &Whose,
     ) -> i64 {
         let mut count = 0;
@@ -238,7 +233,7 @@ pub(super) fn trace_pattern_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         return Ok(Term::small(1));
     }
     let own = ctx.pid().term();
-    let Some(kinds) = kinds(list, own) else { return bad_option(ctx) };
+    let Some(kinds) = kinds(vm, list, own) else { return bad_option(ctx) };
     match &new {
         // Counting has no use for a specification.
         How::On(Some(_)) if (kinds.count || kinds.time) && !kinds.local && kinds.meta.is_none() => {
@@ -248,14 +243,14 @@ pub(super) fn trace_pattern_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     }
     if what.is_am(am::on_load) {
         let mut guard = Tracing::of(vm).lock();
-        guard.on_load = new.on_load(guard.on_load.take(), kinds);
+        guard.on_load = new.on_load(guard.on_load.take(), &kinds);
         return Ok(Term::small(0));
     }
     let Some(whose) = Whose::read(what) else { return bad(ctx, am::none) };
     let mut guard = Tracing::of(vm).lock();
     let mut count = 0;
     for module in whose.modules(vm) {
-        count += new.apply(vm, &mut guard, module, kinds, &whose);
+        count += new.apply(vm, &mut guard, module, &kinds, &whose);
     }
     drop(guard);
     Ok(Term::small(count))

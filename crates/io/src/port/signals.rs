@@ -36,17 +36,26 @@ impl PortOps for Ports {
         }
     }
 
-    fn command(&self, vm: &'static Vm, port: PortId, from: Option<Pid>, data: Term) -> bool {
+    fn command(&self, vm: &'static Vm, port: PortId, from: Option<Pid>, data: Term, soon: bool) -> bool {
         let Some(system) = System::of(vm) else { return false };
-        let (Some(port), Some(data)) = (system.get(port), Output::of(data)) else { return false };
-        port.perform(system, move |system, port| {
+        let (id, Some(port), Some(data)) = (port, system.get(port), Output::of(data)) else { return false };
+        let operation = move |system: &'static System, port: &Port| {
             let _work = port.works(system);
             let mut state = port.lock();
             if state.common.is_open() {
                 let sender = from.unwrap_or(state.common.owner);
                 port.output(system, &mut state, sender, data);
             }
-        });
+        };
+        if soon {
+            system.poll.later(move |system| {
+                if let Some(port) = system.get(id) {
+                    port.perform(system, operation);
+                }
+            });
+        } else {
+            port.perform(system, operation);
+        }
         true
     }
 

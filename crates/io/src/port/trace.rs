@@ -6,7 +6,9 @@ use myriad_process::Payload;
 use myriad_sched::microstate::{State as Microstate, Within, within};
 use myriad_term::etf::{self, EncodeOptions};
 use myriad_term::{Arena, Atom, Build, Pid, Port as PortId, Term, TermRef, am};
-use myriad_trace::{Tracing, event, profile};
+use myriad_trace::event::{self, Fate};
+use myriad_trace::module::Event;
+use myriad_trace::{Tracing, profile};
 use myriad_vm::Vm;
 use myriad_vm::tracer::flags;
 use myriad_vm::tracer::switches::RUNNABLE_PORTS;
@@ -66,16 +68,17 @@ impl Port {
     pub(super) fn trace(&self, system: &System, mask: u32, tag: Atom, parts: &[TermRef<'_>]) {
         if self.trace.wants(mask)
             && let Some(tracer) = self.trace.tracer()
-            && tracer != self.id.term()
-            && event::is_alive(system.vm, tracer)
+            && let Fate::Told(receiver) = event::fate(system.vm, tracer, mask, tag, self.id.term())
         {
-            let message = event::message(system.vm, self.trace.flags(), 0, self.id.term(), tag, parts);
+            let (flags, tracee) = (self.trace.flags(), self.id.term());
+            let event = Event { flags, scheduler: 0, tracee, tag, parts, result: None };
             match tracer.as_local_port() {
                 Some(tracer) => {
                     // Two ports' locks are never held at once.
+                    let message = event::message(system.vm, &event);
                     system.poll.later(move |system| system.trace_output(tracer, message));
                 }
-                None => event::deliver(system.vm, tracer, message),
+                None => receiver.tell(system.vm, &event),
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::abi::{Function, Identifier, Out, Row, Text, Word};
 use crate::define::exports;
-use crate::env::{Env, Later};
+use crate::env::{Env, Later, is_observing};
 use crate::load::with_processes;
 use myriad_process::names::Named;
 use myriad_process::{Message, Payload};
@@ -35,7 +35,7 @@ fn payload(env: Option<&mut Env>, term: Term) -> Payload {
 exports! {
     /// The process that calls; nothing where none does.
     fn enif_self(env: &mut Env, to: Out<Identifier>) -> *const Identifier {
-        match env.ctx().map(|ctx| ctx.pid()) {
+        match env.caller() {
             Some(pid) => {
                 let place = to.place();
                 to.set(Identifier(Term::pid(pid).into()));
@@ -111,11 +111,13 @@ exports! {
         c_int::from(alive.flatten().is_some())
     }
 
-    /// Sends iodata to a port, whoever its owner is; an environment of its own is empty then. Is there such a port, and are these iodata?
+    /// Sends iodata to a port, whoever its owner is; an environment of its own is empty then. Is there such a port, and are these iodata? A
+    /// tracer's are sent soon.
     fn enif_port_command(caller: Option<&mut Env>, port: &Identifier, env: Option<&mut Env>, data: Word) -> c_int {
         let Some(port) = port.0.term().as_local_port() else { return 0 };
         let from = caller.and_then(Env::ctx).map(|ctx| ctx.pid());
-        let sent = with_processes(|vm| vm.ports()?.command(vm, port, from, data.term()).then_some(()));
+        let soon = is_observing();
+        let sent = with_processes(|vm| vm.ports()?.command(vm, port, from, data.term(), soon).then_some(()));
         if let Some(env) = env {
             env.clear();
         }
