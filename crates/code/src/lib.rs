@@ -29,7 +29,7 @@ pub use entry::{Entry, NativePtr};
 pub use info::{export_list, function_list, location_of, nif_list};
 pub use loader::{LoadError, Prepared, PreparedCode, prepare};
 pub use module::{Continuation, Function, Module, bytes, count_bytes};
-pub use nif::NifBinding;
+pub use nif::{NifBinding, NifTarget};
 pub use purge::{MissingFun, PurgeStep, Purged, Retired};
 pub use server::{CodeServer, Deleted, FinishError, ModuleState};
 pub use stack::{Frame, StackWalk};

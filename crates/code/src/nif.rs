@@ -14,12 +14,20 @@ pub enum NifBinding {
     NotLoaded,
 }
 
+/// The version of a module whose functions NIFs would replace.
+pub struct NifTarget {
+    /// Its functions, and whether each may be a NIF: all, unless the module says which (`-nifs`).
+    pub functions: Vec<(Mfa, bool)>,
+    /// Another version of the module has NIFs.
+    pub is_upgrade: bool,
+}
+
 impl<R: Runtime> CodeServer<R> {
-    /// The functions of the version that NIFs would be bound of ([`CodeServer::bind_nifs`]), and whether another version of the module has some.
+    /// The version that NIFs would be bound of ([`CodeServer::bind_nifs`]).
     ///
     /// # Errors
     /// There is none, or its NIFs are bound.
-    pub fn functions_for_nifs(&self, name: Atom) -> Result<(Vec<Mfa>, bool), NifBinding> {
+    pub fn functions_for_nifs(&self, name: Atom) -> Result<NifTarget, NifBinding> {
         let table = self.table.write();
         let entry = table.get(name).ok_or(NifBinding::NotLoaded)?;
         let module = entry.on_load.as_ref().or(entry.current.as_ref()).ok_or(NifBinding::NotLoaded)?.get();
@@ -28,8 +36,13 @@ impl<R: Runtime> CodeServer<R> {
             return Err(NifBinding::Again);
         }
         let versions = [&entry.on_load, &entry.current, &entry.old];
-        let others = versions.into_iter().flatten().any(|version| has_nifs(version.get()));
-        Ok((module.functions.iter().map(|function| function.mfa).collect(), others))
+        let is_upgrade = versions.into_iter().flatten().any(|version| has_nifs(version.get()));
+        let defined = &module.beam.functions;
+        let declares = defined.iter().any(|function| function.has_nif_start);
+        let may_be_nif = |declared: bool| declared || !declares;
+        let functions = module.functions.iter().zip(defined);
+        let functions = functions.map(|(function, found)| (function.mfa, may_be_nif(found.has_nif_start))).collect();
+        Ok(NifTarget { functions, is_upgrade })
     }
 
     /// Replaces the functions of the module that the registry has NIFs for: of the version whose on_load function runs, or

@@ -12,7 +12,7 @@ use myriad_sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use myriad_sync::{Count, LockClass, OnceLock, SpinLock};
 use myriad_term::{Atom, Mfa, Pid, Term, TermRef, am};
 use myriad_vm::bif::{BifDef, BifKind, Foreign};
-use myriad_vm::code::{BuiltIns, NifBinding, NifLibrary};
+use myriad_vm::code::{BuiltIns, NifBinding, NifLibrary, NifTarget};
 use myriad_vm::{BifResult, Ctx, Vm};
 use std::collections::{HashMap, HashSet};
 use std::ffi::{CString, c_int, c_void};
@@ -157,7 +157,7 @@ impl Drop for Turn {
 /// What `load_nif/2` answers.
 pub fn load(ctx: &mut Ctx<'_>, turn: &Turn, file: &[u8], info: Term) -> Result<(), Refusal> {
     let module = turn.0;
-    let (own, is_upgrade) = match ctx.vm.code.functions_for_nifs(module) {
+    let NifTarget { functions: own, is_upgrade } = match ctx.vm.code.functions_for_nifs(module) {
         Ok(found) => found,
         Err(NifBinding::Again) => {
             return refuse(am::reload, "NIF library already loaded (reload disallowed since OTP 20).");
@@ -320,16 +320,20 @@ fn check(entry: &LibraryEntry, module: Atom) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The names of a library's functions, each of which the module has, and how they are to be called.
-fn names(entry: &LibraryEntry, module: Atom, own: &[Mfa]) -> Result<Vec<(Mfa, BifKind, Function)>, Refusal> {
+/// The names of a library's functions, each of which is one of the module's `own` that may be a NIF, and how they are to be called.
+fn names(entry: &LibraryEntry, module: Atom, own: &[(Mfa, bool)]) -> Result<Vec<(Mfa, BifKind, Function)>, Refusal> {
     let name = |FunctionEntry { name: text, arity, function, flags }| {
         let name = std::str::from_utf8(text.bytes()).ok().and_then(Atom::existing);
         let mfa = name.map(|function| Mfa { module, function, arity: arity as u8 });
-        let Some(mfa) = mfa.filter(|mfa| u32::from(mfa.arity) == arity && own.contains(mfa)) else {
-            let text = [b"Function not found ", module.text().as_bytes(), b":", text.bytes()].concat();
-            return refuse(am::bad_lib, [&text, format!("/{arity}").as_bytes()].concat());
+        let mfa = mfa.filter(|mfa| u32::from(mfa.arity) == arity);
+        let wrong = match mfa.and_then(|mfa| own.iter().find(|(own, _)| *own == mfa)) {
+            Some((mfa, true)) => return Ok((*mfa, kind(flags, *mfa)?, function)),
+            Some((_, false)) => "declared as nif",
+            None => "found",
         };
-        Ok((mfa, kind(flags, mfa)?, function))
+        let (module, arity) = (module.text(), format!("/{arity}"));
+        let what = ["Function not ", wrong, " ", module, ":"].concat();
+        refuse(am::bad_lib, [what.as_bytes(), text.bytes(), arity.as_bytes()].concat())
     };
     let names = entry.functions().into_iter().map(name).collect::<Result<Vec<_>, _>>()?;
     let mut seen = HashSet::new();

@@ -12,8 +12,8 @@ mod test_support;
 
 pub use crate::runtime::{CodeServer, Continuation, Function, Module, ModuleState, Prepared, PreparedCode, StackWalk};
 pub use myriad_code::{
-    BuiltInNifs, BuiltIns, Deleted, FinishError, LoadError, MissingFun, NifBinding, NifLibrary, PurgeStep, bytes,
-    count_bytes, export_list, function_list, install_undefined, location_of, nif_list, prepare,
+    BuiltInNifs, BuiltIns, Deleted, FinishError, LoadError, MissingFun, NifBinding, NifLibrary, NifTarget, PurgeStep,
+    bytes, count_bytes, export_list, function_list, install_undefined, location_of, nif_list, prepare,
 };
 pub use preload::load_preloaded;
 
