@@ -254,6 +254,11 @@ static FLAGS: &[Flag] = &[
     }),
     ignored("K", Value::Required),
     ignored("L", Value::None),
+    // Myriad's own; a word alone, for `erlexec` hands on no value of a flag that it does not know.
+    flag("nifcheck", Value::None, |p, _| {
+        p.config.nif_check = true;
+        Ok(())
+    }),
     flag("n", Value::Required, |_, v| one_of(v, &["s", "a", "d"], "bad -n option")),
     flag("T", Value::Required, |_, v| number(v, 0, 9, "bad modified timing level")),
     flag("v", Value::Attached, |_, v| {
@@ -483,6 +488,7 @@ fn defaults() -> Config {
         native_files: NativeFiles::default(),
         native_cache: NativeCache::None,
         tuning: Default::default(),
+        nif_check: false,
         yields: None,
         migrates: None,
     }
@@ -616,6 +622,7 @@ mod tests {
         assert_eq!((flags.interrupt, flags.shows_unicode, flags.ets_limit), (Break::Ignored, true, 9));
         assert!(!config("-c -- -c true").flags.time_correction);
         assert_eq!(config("-B").flags.interrupt, Break::End);
+        assert!(config("-nifcheck -n s").nif_check && !config("-n s").nif_check);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //!       gave to the environment in use, and no more of a function's results is used than its documentation allows. A library that breaks
 //!       this breaks the VM, as it does OTP's.
 
+use crate::check::{self, registry};
 use crate::env::Env;
 use myriad_term::{RefNumbers, Term};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -29,9 +30,30 @@ impl Word {
     /// The term.
     #[inline]
     pub fn term(self) -> Term {
-        let word = if self == Word::ZERO { 0 } else { self.0 };
-        // SAFETY: ABI1: a term that the interface gave, whose environment is alive, or (ABI2) the integer 0.
-        unsafe { Term::from_raw(word) }
+        if self.0 & 0b111 == 0b111 {
+            return self.unusual();
+        }
+        // SAFETY: ABI1: a term that the interface gave, whose environment is alive.
+        unsafe { Term::from_raw(self.0) }
+    }
+
+    /// The term of a word whose tag no term has: the integer 0 (ABI2), or while libraries are checked, what a handle stands for (nif.check/NC1).
+    #[cold]
+    fn unusual(self) -> Term {
+        if self == Word::ZERO {
+            return Term::small(0);
+        }
+        registry::term_of(self.0).unwrap_or_else(|| check::wrong("a term", "no term that the interface has given"))
+    }
+
+    /// The word itself.
+    pub(crate) fn raw(self) -> u64 {
+        self.0
+    }
+
+    /// A word that is a term of the interface.
+    pub(crate) fn of_raw(word: u64) -> Word {
+        Word(word)
     }
 }
 
@@ -45,11 +67,41 @@ impl From<Term> for Word {
     }
 }
 
+/// A term of any environment.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+pub struct AnyTerm(pub(crate) Word);
+
+/// A message: a term of the environment that is sent with it, or if there is none, of any.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+pub struct Message(pub(crate) Word);
+
+/// A term, or no term, which a function has returned that has raised an exception.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+pub struct MaybeTerm(pub(crate) Word);
+
+/// An object of a library that is alive.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+pub struct Object(pub(crate) *const c_void);
+
+/// One that is alive, or whose destructor runs.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+pub struct AnyObject(pub(crate) *const c_void);
+
 /// Where a function puts a result.
 #[repr(transparent)]
 pub struct Out<T>(*mut T);
 
 impl<T> Out<T> {
+    /// There.
+    pub(crate) fn at(place: *mut T) -> Out<T> {
+        Out(place)
+    }
+
     /// Where that is.
     pub(crate) fn place(&self) -> *mut T {
         self.0
@@ -127,11 +179,27 @@ impl<T> Row<T> {
     }
 }
 
+impl Row<Word> {
+    /// So many terms of the environment of the call.
+    pub(crate) fn terms<'a>(self, count: usize) -> &'a [Word] {
+        let words = self.slice(count);
+        if check::is_on() {
+            check::each(words.iter().map(|word| word.raw()));
+        }
+        words
+    }
+}
+
 /// Room for bytes, with its size beside.
 #[repr(transparent)]
 pub struct Room(*mut u8);
 
 impl Room {
+    /// That which begins there.
+    pub(crate) fn at(begin: *mut u8) -> Room {
+        Room(begin)
+    }
+
     /// All of it.
     pub fn slice<'a>(self, size: usize) -> &'a mut [u8] {
         if size == 0 {

@@ -6,6 +6,7 @@
 //!      term" on OTP is an integer here.
 
 use crate::abi::{Function, Word};
+use crate::check::{self, Call, Running, Who, registry};
 use crate::load::{Held as HeldLibrary, Library};
 use crate::resource::Opened;
 use myriad_heap::{Draft, Fragment};
@@ -30,6 +31,24 @@ pub struct Env {
     /// What most calls do without.
     rest: Option<Box<Rest>>,
 }
+
+/// An environment of a library's own, if there is one, whose terms are to go.
+pub(crate) struct OwnEnv<'a>(pub(crate) Option<&'a mut Env>);
+
+/// An environment of a library's own, if there is one, whose terms are a message's.
+pub(crate) struct MessageEnv<'a>(pub(crate) Option<&'a mut Env>);
+
+/// One NIF of a library, as its definition leads to it.
+pub(crate) struct Nif {
+    pub(crate) name: Mfa,
+    pub(crate) function: Function,
+    pub(crate) library: &'static Library,
+}
+
+// SAFETY: a function's address, and what any thread may use.
+unsafe impl Sync for Nif {}
+// SAFETY: as above.
+unsafe impl Send for Nif {}
 
 /// What most calls of functions do without.
 struct Rest {
@@ -151,6 +170,21 @@ impl Env {
         self.library
     }
 
+    /// Where it is.
+    fn address(&self) -> usize {
+        (&raw const *self).addr()
+    }
+
+    /// As a library has a term of it.
+    pub(crate) fn word(&self, term: Term) -> Word {
+        if check::is_on() { Word::of_raw(registry::give(self.address(), term)) } else { term.into() }
+    }
+
+    /// Does what a function returns count no more?
+    pub(crate) fn is_decided(&self) -> bool {
+        self.raised.is_some() || self.rest.as_ref().is_some_and(|rest| rest.later.is_some())
+    }
+
     /// Raises `error:badarg`.
     pub(crate) fn badarg(&mut self) -> Word {
         self.raised.get_or_insert(Raised::Badarg);
@@ -200,6 +234,9 @@ impl Env {
 
     /// All its terms go.
     pub(crate) fn clear(&mut self) {
+        if check::is_on() {
+            registry::env_is_cleared(self.address());
+        }
         self.raised = None;
         if let Some(rest) = &mut self.rest {
             rest.own = empty();
@@ -226,8 +263,63 @@ impl Env {
     }
 }
 
-/// Calls a library's function for a process.
-pub(crate) fn call(ctx: &mut Ctx<'_>, function: Function, arguments: &[Term], library: &'static Library) -> BifResult {
+/// Runs a function of a library's that is no NIF, in an environment.
+pub(crate) fn within<R>(env: &mut Env, name: &'static str, call: impl FnOnce(&mut Env) -> R) -> R {
+    if check::is_on() { checked_within(env, Who::Callback(name), call) } else { call(env) }
+}
+
+/// The same, in an environment that is there for it alone.
+pub(crate) fn for_callback<R>(
+    library: Option<&'static Library>,
+    name: &'static str,
+    call: impl FnOnce(&mut Env) -> R,
+) -> R {
+    within(&mut Env::own(library), name, call)
+}
+
+/// The same, while libraries are checked.
+#[cold]
+fn checked_within<R>(env: &mut Env, who: Who, call: impl FnOnce(&mut Env) -> R) -> R {
+    let running = Running { file: env.library().map(|library| &*library.file), who };
+    let kind = if env.ctx.is_some() { registry::Kind::Call } else { registry::Kind::Callback };
+    // Memory of its own, which no other environment has soon (nif.check/NC3).
+    let mut shell = Box::new(std::mem::replace(env, Env::own(None)));
+    let address = shell.address();
+    registry::env_comes(address, kind, Some(running));
+    let result = check::named(running, || call(&mut shell));
+    *env = std::mem::replace(&mut *shell, Env::own(None));
+    registry::env_goes(address);
+    registry::keep(Box::new(Shell(shell)), size_of::<Env>(), Some(address));
+    result
+}
+
+/// The memory of an environment that is over.
+#[allow(dead_code, reason = "it is kept, and not looked at")]
+struct Shell(Box<Env>);
+
+// SAFETY: it has nothing any more.
+unsafe impl Send for Shell {}
+
+/// Calls a NIF while libraries are checked, and gives the term that it has returned; no term if that does not count.
+#[cold]
+fn checked_call(env: &mut Env, nif: &Nif, arguments: &[Term]) -> Word {
+    checked_within(env, Who::Nif(nif.name), |env| {
+        let row: Vec<Word> = arguments.iter().map(|argument| env.word(*argument)).collect();
+        // SAFETY: ABI1: a NIF of the library's table.
+        let word = unsafe { (nif.function)(env, row.len() as c_int, row.as_ptr()) };
+        if env.is_decided() {
+            return Word::NONE;
+        }
+        let mut returning = Call::new("its return");
+        returning.env(env.address(), "env", false);
+        returning.term(word.raw(), "term");
+        word.term().into()
+    })
+}
+
+/// Calls a NIF for a process.
+pub(crate) fn call(ctx: &mut Ctx<'_>, nif: &Nif, arguments: &[Term]) -> BifResult {
+    let library = nif.library;
     let mut env = Env::of_call(ctx, library);
     CALLS.set(CALLS.get() + 1);
     let mut held = None;
@@ -237,8 +329,12 @@ pub(crate) fn call(ctx: &mut Ctx<'_>, function: Function, arguments: &[Term], li
         let is_for_input = ctx.sched.id >= ctx.vm.config.schedulers + ctx.vm.config.dirty_cpu;
         DIRTY_KIND.set(if is_for_input { 3 } else { 2 });
     }
-    // SAFETY: ABI1: a NIF of the library's table. A term is a word, so the arguments are a row of words.
-    let word = unsafe { function(&mut env, arguments.len() as c_int, arguments.as_ptr().cast()) };
+    let word = if check::is_on() {
+        checked_call(&mut env, nif, arguments)
+    } else {
+        // SAFETY: ABI1: a NIF of the library's table. A term is a word, so the arguments are a row of words.
+        unsafe { (nif.function)(&mut env, arguments.len() as c_int, arguments.as_ptr().cast()) }
+    };
     CALLS.set(CALLS.get() - 1);
     if env.raised.is_none() && env.rest.is_none() && word != Word::NONE && held.is_none() {
         return Ok(word.term());
@@ -300,7 +396,7 @@ fn go_on_later(ctx: &mut Ctx<'_>, later: Later, library: &'static Library) -> Bi
     let mut later = Some((later, HeldLibrary::again(library)));
     let rest = move |ctx: &mut Ctx<'_>| match later.take() {
         Some((later, _held)) if later.dirty.is_some() && !ctx.sched.dirty => go_on_later(ctx, later, library),
-        Some((later, _held)) => call(ctx, later.function, &later.arguments, library),
+        Some((later, _held)) => call(ctx, &Nif { name, function: later.function, library }, &later.arguments),
         None => Err(BADARG),
     };
     let escape = ctx.yield_as(Some(name), Box::new(rest));

@@ -9,6 +9,7 @@ mod selects;
 #[allow(clippy::not_unsafe_ptr_arg_deref, reason = "libraries call them, and what they hand over is ABI1's")]
 pub mod system;
 mod terms;
+mod times;
 
 /// What `variadic.c` defines.
 const IN_C: &[&str] = &[
@@ -22,7 +23,7 @@ const IN_C: &[&str] = &[
 ];
 
 /// The names of the functions that there are, part by part.
-const EXPORTED: [&[&str]; 9] = [
+const EXPORTED: [&[&str]; 10] = [
     IN_C,
     binaries::NAMES,
     maps::NAMES,
@@ -32,6 +33,7 @@ const EXPORTED: [&[&str]; 9] = [
     selects::NAMES,
     system::NAMES,
     terms::NAMES,
+    times::NAMES,
 ];
 
 /// The names of the functions of the interface.

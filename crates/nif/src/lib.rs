@@ -6,7 +6,9 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`abi`] | layouts and boundary types |
-//! | `define` | the macro that defines functions of the interface |
+//! | `argument` | what arguments of the interface are for the check |
+//! | `check` | `+nifcheck`: what libraries hand over is looked at first |
+//! | `define` | the macros that define functions of the interface |
 //! | [`mod@env`] | environments, and calls of libraries' functions |
 //! | [`linker`] | how the system maps libraries |
 //! | [`load`] | `erlang:load_nif/2` |
@@ -20,6 +22,8 @@
 //! | `variadic.c` | those that stable Rust cannot define, most with a variable number of arguments |
 
 pub mod abi;
+mod argument;
+mod check;
 mod define;
 pub mod env;
 mod exports;

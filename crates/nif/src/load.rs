@@ -5,8 +5,9 @@
 //!      follow, whose process may have ended; by calls as a tracer, of which no process tells. Then `unload` is called, and it goes.
 //! LO2. One process at a time loads a library for a module ([`Turn`]): `load` and `upgrade` run once for each version.
 
-use crate::abi::{Function, FunctionEntry, LibraryEntry, VERSION, Word};
-use crate::env::{self, Env};
+use crate::abi::{Function, FunctionEntry, LibraryEntry, VERSION};
+use crate::check;
+use crate::env::{self, Env, Nif};
 use crate::{linker, resource, taints};
 use myriad_sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use myriad_sync::{Count, LockClass, OnceLock, SpinLock};
@@ -22,6 +23,8 @@ use std::os::raw::c_uint;
 pub struct Library {
     /// The module.
     pub(crate) module: Atom,
+    /// Its file.
+    pub(crate) file: Box<[u8]>,
     /// The library's own data (`enif_priv_data`).
     pub(crate) private: AtomicPtr<c_void>,
     /// The system's handle of what is mapped.
@@ -44,6 +47,9 @@ static VM: OnceLock<&'static Vm> = OnceLock::new();
 /// Libraries run in this VM.
 pub fn run_in(vm: &'static Vm) {
     VM.get_or_init(|| vm);
+    if vm.config.nif_check {
+        check::turn_on(vm);
+    }
 }
 
 /// The VM, once it has loaded a library.
@@ -86,20 +92,9 @@ fn refuse<T>(reason: Atom, text: impl Into<Vec<u8>>) -> Result<T, Refusal> {
     Err(Refusal { reason, text: text.into() })
 }
 
-/// One NIF of a library, as its definition leads to it.
-struct Bound {
-    function: Function,
-    library: &'static Library,
-}
-
-// SAFETY: a function's address, and what any thread may use.
-unsafe impl Sync for Bound {}
-// SAFETY: as above.
-unsafe impl Send for Bound {}
-
-impl Foreign for Bound {
+impl Foreign for Nif {
     fn call(&self, ctx: &mut Ctx<'_>, arguments: &[Term]) -> BifResult {
-        env::call(ctx, self.function, arguments, self.library)
+        env::call(ctx, self, arguments)
     }
 
     fn observe(&self, caller: Option<Pid>, arguments: &[TermRef<'_>]) -> Option<Atom> {
@@ -168,7 +163,7 @@ pub fn load(ctx: &mut Ctx<'_>, turn: &Turn, file: &[u8], info: Term) -> Result<(
     let mapped = open(file)?;
     check(mapped.entry, module)?;
     let names = names(mapped.entry, module, &own)?;
-    let library = Library::new(module, mapped);
+    let library = Library::new(module, file, mapped);
     let loading = Held::of(library);
     let functions = functions(library, names);
     let old = LIBRARIES.lock().iter().rev().copied().find(|old| old.module == module && is_upgrade);
@@ -188,10 +183,11 @@ pub fn load(ctx: &mut Ctx<'_>, turn: &Turn, file: &[u8], info: Term) -> Result<(
 
 impl Library {
     /// The library that is mapped there, which the caller holds.
-    fn new(module: Atom, mapped: Mapped) -> &'static Library {
+    fn new(module: Atom, file: &[u8], mapped: Mapped) -> &'static Library {
         let mapped = std::mem::ManuallyDrop::new(mapped);
         Box::leak(Box::new(Library {
             module,
+            file: file.into(),
             private: AtomicPtr::default(),
             handle: AtomicPtr::new(mapped.handle),
             entry: mapped.entry,
@@ -213,7 +209,7 @@ impl Library {
         // Relaxed, here and below: what the holders have done is done (sync.count/N1).
         if let Some(unload) = self.entry.unload.filter(|_| self.has_begun.load(Ordering::Relaxed)) {
             // SAFETY: ABI1: the library's own function.
-            unsafe { unload(&mut Env::own(Some(self)), self.private.load(Ordering::Relaxed)) };
+            env::for_callback(Some(self), "unload", |env| unsafe { unload(env, self.private.load(Ordering::Relaxed)) });
         }
         // SAFETY: an open handle, of whose library nothing is in use: nobody holds it.
         unsafe { libc::dlclose(self.handle.load(Ordering::Relaxed)) };
@@ -363,8 +359,8 @@ fn kind(flags: c_uint, mfa: Mfa) -> Result<BifKind, Refusal> {
 /// The definitions of a library's functions, which stay as it does.
 fn functions(library: &'static Library, names: Vec<(Mfa, BifKind, Function)>) -> Functions {
     let define = |(mfa, kind, function)| {
-        let bound: &'static Bound = Box::leak(Box::new(Bound { function, library }));
-        (mfa, &*Box::leak(Box::new(BifDef::foreign(mfa, kind, bound))))
+        let nif: &'static Nif = Box::leak(Box::new(Nif { name: mfa, function, library }));
+        (mfa, &*Box::leak(Box::new(BifDef::foreign(mfa, kind, nif))))
     };
     Functions(names.into_iter().map(define).collect())
 }
@@ -377,18 +373,21 @@ fn begin(
     old: Option<&'static Library>,
     info: Term,
 ) -> Result<(), Refusal> {
-    let (private, info) = (library.private.as_ptr(), Word::from(info));
+    let private = library.private.as_ptr();
     let mut env = Env::of_loading(ctx, library, old.is_some());
     let (reason, what, code): (Atom, &str, c_int) = match (old, library.entry.upgrade, library.entry.load) {
         (Some(_), None, _) => return refuse(am::upgrade, "Upgrade not supported by this library."),
         (Some(old), Some(upgrade), _) => {
+            let old = old.private.as_ptr();
             // SAFETY: ABI1: the library's own function. One process at a time is here (LO2).
-            let code = unsafe { upgrade(&mut env, private, old.private.as_ptr(), info) };
+            let run = |env: &mut Env| unsafe { upgrade(env, private, old, env.word(info)) };
+            let code = env::within(&mut env, "upgrade", run);
             (am::upgrade, "Library upgrade-call unsuccessful", code)
         }
         (None, _, Some(load)) => {
             // SAFETY: ABI1: the library's own function. One process at a time is here (LO2).
-            let code = unsafe { load(&mut env, private, info) };
+            let run = |env: &mut Env| unsafe { load(env, private, env.word(info)) };
+            let code = env::within(&mut env, "load", run);
             (am::load, "Library load-call unsuccessful", code)
         }
         (None, _, None) => (am::load, "", 0),

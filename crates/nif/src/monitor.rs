@@ -9,7 +9,7 @@
 //!      lock before the memory is freed.
 
 use crate::abi::{Identifier, Monitor};
-use crate::env::Env;
+use crate::env;
 use crate::resource::Resource;
 use myriad_process::links::Watch;
 use myriad_sync::{Arc, LockClass, SpinLock};
@@ -75,8 +75,10 @@ impl Drop for Guard {
             let Some(down) = callbacks.down else { return };
             let mut pid = Identifier(Term::pid(pid).into());
             let monitor = Monitor::new(self.reference);
-            // SAFETY: ABI1: the type's function, of an object that is held meanwhile.
-            unsafe { down(&mut Env::own(callbacks.library), resource.object(), &mut pid, &monitor) };
+            env::for_callback(callbacks.library, "down", |env| {
+                // SAFETY: ABI1: the type's function, of an object that is held meanwhile.
+                unsafe { down(env, resource.object(), &mut pid, &monitor) };
+            });
         });
     }
 }

@@ -4,6 +4,7 @@
 //!      vector was made, and is alive as long as that is used.
 
 use crate::abi::{IoVector, Piece};
+use crate::check::{self, registry};
 use myriad_term::binary::SharedBinary;
 use myriad_term::{Build, Kind, Term};
 use std::collections::VecDeque;
@@ -20,6 +21,9 @@ pub(crate) struct Vector {
 
 impl Drop for Vector {
     fn drop(&mut self) {
+        if check::is_on() {
+            registry::vector_goes((&raw const *self).addr());
+        }
         for owner in self.owners.drain(..).filter(|owner| !owner.is_null()) {
             // SAFETY: from `into_raw` in `add`, and given back once.
             drop(unsafe { SharedBinary::from_raw(owner) });
@@ -71,6 +75,9 @@ impl Vector {
         let to = if to.is_null() { &raw mut self.own } else { to };
         // SAFETY: ABI1: a library's vector, or this one's own.
         unsafe { to.write(filled) };
+        if check::is_on() {
+            registry::vector_comes(to.addr(), (&raw const *self).addr());
+        }
         to
     }
 }

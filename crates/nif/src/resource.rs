@@ -7,7 +7,9 @@
 //!      under the type's lock, whether the library is still needed: so one of the two who make it unneeded lets it go.
 
 use crate::abi::{Destructor, Down, DynamicCall, Stop};
-use crate::env::Env;
+use crate::check;
+use crate::check::registry;
+use crate::env;
 use crate::load::Library;
 use crate::monitor::Monitors;
 use myriad_sync::atomic::{AtomicUsize, Ordering};
@@ -224,20 +226,40 @@ impl Resource {
     }
 }
 
+/// The memory of an object that is no more, until this goes.
+struct Freed(NonNull<u8>, Layout);
+
+// SAFETY: memory that nobody uses.
+unsafe impl Send for Freed {}
+
+impl Drop for Freed {
+    fn drop(&mut self) {
+        // SAFETY: from `make`, with this layout.
+        unsafe { dealloc(self.0.as_ptr(), self.1) };
+    }
+}
+
 impl Drop for Resource {
     fn drop(&mut self) {
         if let Some(monitors) = self.monitors.get() {
             monitors.end();
         }
+        if check::is_on() {
+            registry::object_dies(self.object().addr());
+        }
         self.of.call(|Callbacks { destructor, library, .. }| {
             if let Some(destructor) = destructor {
                 // SAFETY: ABI1: the type's destructor, of an object that nobody holds any more.
-                unsafe { destructor(&mut Env::own(library), self.object()) };
+                env::for_callback(library, "dtor", |env| unsafe { destructor(env, self.object()) });
             }
         });
         self.of.object_goes();
-        // SAFETY: from `make`, with this layout.
-        unsafe { dealloc(self.memory.as_ptr(), self.layout) };
+        if check::is_on() {
+            registry::object_goes(self.object().addr());
+            let freed = Freed(self.memory, self.layout);
+            return registry::keep(Box::new(freed), self.layout.size(), None);
+        }
+        drop(Freed(self.memory, self.layout));
     }
 }
 
@@ -249,10 +271,14 @@ pub(crate) fn make(of: &'static ResourceType, size: usize, numbers: RefNumbers) 
     of.object_comes();
     let holder = Magic::new(numbers, Resource { of, memory, layout, monitors: OnceLock::new() });
     // SAFETY: the bytes before the object have room for the pointer.
-    unsafe {
+    let object: *mut c_void = unsafe {
         memory.cast::<*const ()>().write(holder.into_raw());
-        Some(memory.as_ptr().add(BEFORE).cast())
+        memory.as_ptr().add(BEFORE).cast()
+    };
+    if check::is_on() {
+        registry::object_comes(object.addr());
     }
+    Some(object)
 }
 
 /// The holders of an object, of which the caller is one.

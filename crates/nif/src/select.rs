@@ -9,7 +9,7 @@
 //! SE3. A descriptor holds its object from the first time that it is waited for until it is given up, when the object's function `stop` is
 //!      called.
 
-use crate::env::Env;
+use crate::env;
 use crate::resource::Resource;
 use myriad_process::{Message, Payload};
 use myriad_sync::{LockClass, Mutex, OnceLock};
@@ -211,8 +211,10 @@ impl Selects {
         if let Some(resource) = object.get::<Resource>() {
             resource.of().call(|callbacks| {
                 if let Some(stop) = callbacks.stop {
-                    // SAFETY: ABI1: the type's function, of an object that is held meanwhile.
-                    unsafe { stop(&mut Env::own(callbacks.library), resource.object(), descriptor, 1) };
+                    env::for_callback(callbacks.library, "stop", |env| {
+                        // SAFETY: ABI1: the type's function, of an object that is held meanwhile.
+                        unsafe { stop(env, resource.object(), descriptor, 1) };
+                    });
                 }
             });
         }

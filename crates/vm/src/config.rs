@@ -68,6 +68,8 @@ pub struct Config {
     pub native_files: NativeFiles,
     /// `+Jcache`: is machine code kept for later runs, and where?
     pub native_cache: NativeCache,
+    /// `+nifcheck`: is what NIF libraries hand to their interface checked?
+    pub nif_check: bool,
     /// `+JMyields`: slices are of lengths drawn by this seed ([`myriad_sched::pace`]), for tests.
     pub yields: Option<u64>,
     /// `+JMmigrate`: processes move to private threads and back as this seed draws, for tests.
@@ -156,6 +158,7 @@ impl Default for Config {
             native_visits: false,
             native_files: NativeFiles::default(),
             native_cache: NativeCache::None,
+            nif_check: false,
             yields: None,
             migrates: None,
         }

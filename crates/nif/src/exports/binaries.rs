@@ -1,7 +1,8 @@
 //! Binaries, and the external term format.
 
 use crate::abi::{Binary, Out, Row, Word};
-use crate::define::exports;
+use crate::check::{self, registry};
+use crate::define::checked_exports;
 use crate::env::{Env, Held};
 use myriad_term::binary::SharedBinary;
 use myriad_term::etf::{DecodeOptions, EncodeOptions, decode, encode};
@@ -21,8 +22,23 @@ fn fresh(size: usize) -> Option<Binary> {
 /// What a binary owns, which it does no more.
 pub(super) fn disown(binary: &mut Binary) -> Option<SharedBinary> {
     let owned = std::mem::replace(&mut binary.owned, std::ptr::null());
+    if check::is_on() && !owned.is_null() {
+        registry::own(owned, false);
+    }
     // SAFETY: what `fresh` put there, and nobody has taken since.
     (!owned.is_null()).then(|| unsafe { SharedBinary::from_raw(owned) })
+}
+
+/// A binary's bytes are not to be looked at any more.
+pub(super) fn release(binary: &mut Binary) {
+    let owned = disown(binary);
+    if check::is_on() {
+        binary.data = std::ptr::null_mut();
+        if let Some(owned) = owned {
+            let size = owned.len();
+            registry::keep(Box::new(owned), size, None);
+        }
+    }
 }
 
 /// No new atoms (`ErlNifBinaryToTerm`).
@@ -58,7 +74,7 @@ fn flatten(term: Term) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-exports! {
+checked_exports! {
     /// Bytes of its own, which `enif_make_binary` or `enif_release_binary` takes.
     fn enif_alloc_binary(size: usize, to: Out<Binary>) -> c_int { to.set_if(fresh(size)) }
 
@@ -76,7 +92,7 @@ exports! {
     }
 
     /// Gives back the bytes that it owns.
-    fn enif_release_binary(binary: &mut Binary) { drop(disown(binary)); }
+    fn enif_release_binary(binary: &mut Binary) { release(binary); }
 
     /// The term of a binary. What it owned is the term's; the bytes may be looked at until the environment goes.
     fn enif_make_binary(env: &mut Env, binary: &mut Binary) -> Word {

@@ -1,7 +1,8 @@
 //! Maps.
 
 use crate::abi::{MapIterator, Out, Row, Word};
-use crate::define::exports;
+use crate::check::{self, registry, registry::Thing};
+use crate::define::checked_exports;
 use crate::env::Env;
 use myriad_term::map;
 use std::ffi::{c_int, c_uint};
@@ -15,7 +16,7 @@ fn put(env: &mut Env, map: Word, key: Word, value: Word, only_if_there: bool) ->
     Some(map.put(env, key.term(), value.term()).into())
 }
 
-exports! {
+checked_exports! {
     /// Is it a map?
     fn enif_is_map(_env: Option<&mut Env>, term: Word) -> c_int { c_int::from(term.term().is_map()) }
 
@@ -52,7 +53,7 @@ exports! {
 
     /// A map of these keys and values; nothing if a key is there twice.
     fn enif_make_map_from_arrays(env: &mut Env, keys: Row<Word>, values: Row<Word>, count: usize, to: Out<Word>) -> c_int {
-        let pairs = keys.slice(count).iter().zip(values.slice(count));
+        let pairs = keys.terms(count).iter().zip(values.terms(count));
         let pairs: Vec<_> = pairs.map(|(key, value)| (key.term(), value.term())).collect();
         to.set_if(map::from_unique_pairs(env, &pairs).map(Word::from))
     }
@@ -70,6 +71,10 @@ exports! {
     /// It is used no more.
     fn enif_map_iterator_destroy(_env: Option<&mut Env>, iterator: &mut MapIterator) {
         let pairs = std::mem::replace(&mut iterator.pairs, std::ptr::null_mut());
+        // That of no pairs is any iterator's of an empty map.
+        if check::is_on() && iterator.size > 0 {
+            registry::goes(Thing::Iterator, pairs.addr());
+        }
         if !pairs.is_null() {
             // SAFETY: the box that `enif_map_iterator_create` made, of so many pairs.
             drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(pairs, iterator.size)) });

@@ -1,19 +1,33 @@
 //! Processes: who calls, messages, scheduling.
 
-use crate::abi::{Function, Identifier, Out, Row, Text, Word};
-use crate::define::exports;
-use crate::env::{Env, Later, is_observing};
+use crate::abi::{Function, Identifier, Message, Out, Row, Text, Word};
+use crate::check::{self, registry};
+use crate::define::checked_exports;
+use crate::env::{Env, Later, MessageEnv, OwnEnv, is_observing};
 use crate::load::with_processes;
 use myriad_process::names::Named;
-use myriad_process::{Message, Payload};
+use myriad_process::{self as process, Payload};
 use myriad_sched::DirtyKind;
 use myriad_term::{Atom, Pid, Term};
 use myriad_vm::{Signal, Vm};
 use std::ffi::c_int;
+use std::ptr::NonNull;
 
 /// The process of an identifier.
 fn pid_of(identifier: &Identifier) -> Option<Pid> {
     identifier.0.term().as_local_pid()
+}
+
+/// The memory of an environment that is no more, until this goes.
+struct Freed(NonNull<Env>);
+
+// SAFETY: memory that nobody uses.
+unsafe impl Send for Freed {}
+
+impl Drop for Freed {
+    fn drop(&mut self) {
+        super::system::enif_free(self.0.as_ptr().cast());
+    }
 }
 
 fn is_alive(vm: &'static Vm, pid: Pid) -> bool {
@@ -25,6 +39,9 @@ fn payload(env: Option<&mut Env>, term: Term) -> Payload {
     let Some(env) = env else { return Payload::copy(term) };
     let memory = env.take_terms();
     env.clear();
+    if check::is_on() {
+        registry::env_is_sent((&raw const *env).addr());
+    }
     if term.is_immediate() {
         return Payload::immediate(term);
     }
@@ -32,7 +49,7 @@ fn payload(env: Option<&mut Env>, term: Term) -> Payload {
     unsafe { Payload::of(term, memory) }
 }
 
-exports! {
+checked_exports! {
     /// The process that calls; nothing where none does.
     fn enif_self(env: &mut Env, to: Out<Identifier>) -> *const Identifier {
         match env.caller() {
@@ -92,13 +109,14 @@ exports! {
 
     /// Sends a message: one of an environment of its own, which is empty then, or a copy of one of the caller's. Is there such a process, and
     /// has that which has called not ended?
-    fn enif_send(caller: Option<&mut Env>, to: &Identifier, env: Option<&mut Env>, message: Word) -> c_int {
+    fn enif_send(caller: Option<&mut Env>, to: &Identifier, env: MessageEnv<'_>, message: Message) -> c_int {
+        let (env, term) = (env.0, message.0.term());
         let Some(to) = pid_of(to) else { return 0 };
         if caller.and_then(Env::ctx).is_some_and(|ctx| ctx.process.is_exiting()) {
             return 0;
         }
         let sent = with_processes(|vm| is_alive(vm, to) && {
-            vm.signal_pid(to, Signal::Message(Message::new(payload(env, message.term()), Term::NONE)));
+            vm.signal_pid(to, Signal::Message(process::Message::new(payload(env, term), Term::NONE)));
             // One that ends between the two is as one that ends right afterwards.
             true
         });
@@ -113,12 +131,12 @@ exports! {
 
     /// Sends iodata to a port, whoever its owner is; an environment of its own is empty then. Is there such a port, and are these iodata? A
     /// tracer's are sent soon.
-    fn enif_port_command(caller: Option<&mut Env>, port: &Identifier, env: Option<&mut Env>, data: Word) -> c_int {
+    fn enif_port_command(caller: Option<&mut Env>, port: &Identifier, env: MessageEnv<'_>, data: Message) -> c_int {
         let Some(port) = port.0.term().as_local_port() else { return 0 };
         let from = caller.and_then(Env::ctx).map(|ctx| ctx.pid());
         let soon = is_observing();
-        let sent = with_processes(|vm| vm.ports()?.command(vm, port, from, data.term(), soon).then_some(()));
-        if let Some(env) = env {
+        let sent = with_processes(|vm| vm.ports()?.command(vm, port, from, data.0.term(), soon).then_some(()));
+        if let Some(env) = env.0 {
             env.clear();
         }
         c_int::from(sent.flatten().is_some())
@@ -133,7 +151,7 @@ exports! {
 
     /// Has another function follow whose result is that of this call: in a later slice, or on a dirty scheduler.
     fn enif_schedule_nif(env: &mut Env, name: Text, flags: c_int, function: Function, count: c_int, arguments: Row<Word>) -> Word {
-        let arguments = arguments.slice(usize::try_from(count).unwrap_or(0));
+        let arguments = arguments.terms(usize::try_from(count).unwrap_or(0));
         let name = super::terms::decode(name.bytes(), crate::abi::LATIN1).and_then(|name| Atom::new(&name).ok());
         let dirty = match flags {
             0 => None,
@@ -153,21 +171,30 @@ exports! {
         if !env.is_null() {
             // SAFETY: fresh memory of this size, aligned as `malloc` does.
             unsafe { env.write(Env::own(None)) };
+            if check::is_on() {
+                registry::env_comes(env.addr(), registry::Kind::Own, None);
+            }
         }
         env
     }
 
     /// The environment goes, with its terms.
-    fn enif_free_env(env: *mut Env) {
-        if !env.is_null() {
-            // SAFETY: ABI1: one of `enif_alloc_env`, used no more.
-            unsafe { env.drop_in_place() };
-            super::system::enif_free(env.cast());
+    fn enif_free_env(env: OwnEnv<'_>) {
+        let Some(env) = env.0.map(NonNull::from) else { return };
+        if check::is_on() {
+            registry::env_goes(env.addr().get());
+        }
+        // SAFETY: ABI1: one of `enif_alloc_env`, used no more.
+        unsafe { env.drop_in_place() };
+        if check::is_on() {
+            registry::keep(Box::new(Freed(env)), size_of::<Env>(), Some(env.addr().get()));
+        } else {
+            drop(Freed(env));
         }
     }
 
     /// Its terms go.
-    fn enif_clear_env(env: &mut Env) { env.clear(); }
+    fn enif_clear_env(env: OwnEnv<'_>) { env.0.into_iter().for_each(Env::clear); }
 
     /// A reference.
     fn enif_make_ref(env: &mut Env) -> Word {

@@ -1,7 +1,9 @@
 //! I/O vectors and I/O queues.
 
 use crate::abi::{Binary, IoVector, Out, Piece, Row, Word};
-use crate::define::exports;
+use crate::check;
+use crate::check::registry::{self, Thing};
+use crate::define::checked_exports;
 use crate::env::{Env, Held};
 use crate::queue::{Queue, Vector};
 use myriad_term::binary::SharedBinary;
@@ -10,7 +12,14 @@ use std::ffi::{c_int, c_uint};
 /// The only option of a queue.
 const NORMAL: c_uint = 1;
 
-exports! {
+/// The memory of a queue that is no more.
+#[allow(dead_code, reason = "it is kept, and not looked at")]
+struct Shell(Box<Queue>);
+
+// SAFETY: it has nothing any more.
+unsafe impl Send for Shell {}
+
+checked_exports! {
     /// The binaries of a list as an I/O vector, `most` of them, and the rest of the list. It lasts as long as the environment has its terms;
     /// without one, until `enif_free_iovec`.
     fn enif_inspect_iovec(env: Option<&mut Env>, most: usize, list: Word, rest: Out<Word>, to: &mut *mut IoVector) -> c_int {
@@ -27,10 +36,8 @@ exports! {
     }
 
     /// A vector that was made without an environment is used no more.
-    fn enif_free_iovec(vector: *mut IoVector) {
-        // SAFETY: ABI1: a vector of `enif_inspect_iovec`.
-        let vector = unsafe { vector.as_mut() }.and_then(IoVector::take_vector);
-        if let Some(vector) = vector {
+    fn enif_free_iovec(vector: Option<&mut IoVector>) {
+        if let Some(vector) = vector.and_then(IoVector::take_vector) {
             // SAFETY: from `Box::into_raw` in `enif_inspect_iovec`, and taken once.
             drop(unsafe { Box::from_raw(vector.cast::<Vector>()) });
         }
@@ -38,13 +45,25 @@ exports! {
 
     /// An empty queue.
     fn enif_ioq_create(options: c_uint) -> *mut Queue {
-        if options == NORMAL { Box::into_raw(Box::default()) } else { std::ptr::null_mut() }
+        if options != NORMAL {
+            return std::ptr::null_mut();
+        }
+        let queue: *mut Queue = Box::into_raw(Box::default());
+        if check::is_on() {
+            registry::comes(Thing::Queue, queue.addr());
+        }
+        queue
     }
 
     /// The queue is used no more.
-    fn enif_ioq_destroy(queue: *mut Queue) {
-        // SAFETY: ABI1: of `enif_ioq_create`.
-        drop(unsafe { Box::from_raw(queue) });
+    fn enif_ioq_destroy(queue: &mut Queue) {
+        // SAFETY: ABI1: of `enif_ioq_create`, and used no more.
+        let mut queue = unsafe { Box::from_raw(queue) };
+        if check::is_on() {
+            *queue = Queue::default();
+            registry::goes(Thing::Queue, (&raw const *queue).addr());
+            registry::keep(Box::new(Shell(queue)), size_of::<Queue>(), None);
+        }
     }
 
     /// Puts the bytes of a binary behind all others, but for the first `skip`; what it owned is the queue's, or goes.
@@ -53,6 +72,7 @@ exports! {
             Some(owner) => owner,
             None => SharedBinary::from_bytes(Row::of_data(binary.data).slice(binary.size)),
         };
+        super::binaries::release(binary);
         c_int::from(queue.put_binary(owner, skip))
     }
 

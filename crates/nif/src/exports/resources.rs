@@ -1,7 +1,8 @@
 //! Resources and a library's own data.
 
-use crate::abi::{Destructor, Identifier, Monitor, Out, ResourceTypeInit, Text, Word};
-use crate::define::exports;
+use crate::abi::{AnyObject, Destructor, Identifier, Monitor, Object, Out, ResourceTypeInit, Text, Word};
+use crate::check::{self, registry, registry::Thing};
+use crate::define::checked_exports;
 use crate::env::Env;
 use crate::load::with_processes;
 use crate::resource::{self, Callbacks, Opened, ResourceType};
@@ -68,6 +69,9 @@ fn open(env: &mut Env, name: Text, callbacks: Callbacks, flags: c_uint, tried: O
         Some(opened) => {
             tried.set_if_wanted(if opened.is_taken_over { TAKE_OVER } else { CREATE });
             let of = opened.of();
+            if check::is_on() {
+                registry::comes(Thing::Type, std::ptr::from_ref(of).addr());
+            }
             opening.types.push(opened);
             of
         }
@@ -78,7 +82,7 @@ fn open(env: &mut Env, name: Text, callbacks: Callbacks, flags: c_uint, tried: O
     }
 }
 
-exports! {
+checked_exports! {
     /// The library's own data.
     fn enif_priv_data(env: &mut Env) -> *mut c_void {
         // Acquire: pairs with the Release of `load::begin`.
@@ -134,17 +138,17 @@ exports! {
     }
 
     /// A binary of bytes of an object, which it keeps.
-    fn enif_make_resource_binary(env: &mut Env, object: *const c_void, data: *const u8, size: usize) -> Word {
+    fn enif_make_resource_binary(env: &mut Env, object: Object, data: *const u8, size: usize) -> Word {
         // SAFETY: ABI1: an object that is alive, and bytes that stay as long as it is.
-        let shared = unsafe { SharedBinary::of_object(resource::keep(object), data, size) };
+        let shared = unsafe { SharedBinary::of_object(resource::keep(object.0), data, size) };
         env.shared_binary(shared).into()
     }
 
     /// Calls the type's function `down` when the process ends: 0; 1 if it has ended; less than 0 if there is no such function.
-    fn enif_monitor_process(_env: Option<&mut Env>, object: *const c_void, pid: &Identifier, to: Out<Monitor>) -> c_int {
+    fn enif_monitor_process(_env: Option<&mut Env>, object: Object, pid: &Identifier, to: Out<Monitor>) -> c_int {
         let reference = numbers();
         // SAFETY: ABI1: an object that is alive.
-        let watched = unsafe { resource::with(object, |resource| {
+        let watched = unsafe { resource::with(object.0, |resource| {
             resource.of().callbacks().down?;
             to.set_if_wanted(Monitor::new(reference));
             let pid = pid.0.term().as_local_pid();
@@ -158,10 +162,10 @@ exports! {
     }
 
     /// It is called no more: 0; 1 if it has been called, or the monitor is none of this object.
-    fn enif_demonitor_process(_env: Option<&mut Env>, object: *const c_void, monitor: &Monitor) -> c_int {
+    fn enif_demonitor_process(_env: Option<&mut Env>, object: AnyObject, monitor: &Monitor) -> c_int {
         // SAFETY: ABI1: an object that is alive.
         let over = unsafe {
-            resource::with(object, |resource| with_processes(|vm| resource.monitors().unwatch(vm, monitor.reference())))
+            resource::with(object.0, |resource| with_processes(|vm| resource.monitors().unwatch(vm, monitor.reference())))
         };
         c_int::from(over.flatten() != Some(true))
     }
@@ -178,33 +182,39 @@ exports! {
     }
 
     /// The caller holds it no more.
-    fn enif_release_resource(object: *const c_void) {
+    fn enif_release_resource(object: Object) {
+        if check::is_on() && !registry::hold(object.0.addr(), false) {
+            check::wrong("object", "a resource that the library does not hold");
+        }
         // SAFETY: ABI1: an object that the caller holds.
-        unsafe { resource::release(object) };
+        unsafe { resource::release(object.0) };
     }
 
     /// The caller holds it once more.
-    fn enif_keep_resource(object: *const c_void) {
+    fn enif_keep_resource(object: Object) {
+        if check::is_on() {
+            registry::hold(object.0.addr(), true);
+        }
         // SAFETY: ABI1: an object that is alive.
-        let holder = unsafe { resource::keep(object) };
+        let holder = unsafe { resource::keep(object.0) };
         holder.into_raw();
     }
 
     /// The size of an object.
-    fn enif_sizeof_resource(object: *const c_void) -> usize {
+    fn enif_sizeof_resource(object: AnyObject) -> usize {
         // SAFETY: ABI1: an object that is alive.
-        unsafe { resource::size(object) }
+        unsafe { resource::size(object.0) }
     }
 
     /// A reference that keeps an object.
-    fn enif_make_resource(env: &mut Env, object: *const c_void) -> Word {
+    fn enif_make_resource(env: &mut Env, object: Object) -> Word {
         // SAFETY: ABI1: an object that is alive.
-        let holder = unsafe { resource::keep(object) };
+        let holder = unsafe { resource::keep(object.0) };
         magic_reference(env, holder).into()
     }
 
     /// The object that a reference keeps, or a binary of its bytes, if it is of this type.
-    fn enif_get_resource(_env: Option<&mut Env>, term: Word, of: *const ResourceType, to: Out<*mut c_void>) -> c_int {
+    fn enif_get_resource(_env: Option<&mut Env>, term: Word, of: &'static ResourceType, to: Out<*mut c_void>) -> c_int {
         let term = term.term();
         if let Some(holder) = term.as_magic() {
             return to.set_if(resource::object_of(&holder, of));

@@ -1,12 +1,10 @@
 //! Memory, locks, threads, libraries, time.
 
-use crate::abi::{Out, Room, SystemInfo, Text, VERSION, Word};
+use crate::abi::{Out, Room, SystemInfo, Text, VERSION};
 use crate::define::exports;
-use crate::env::Env;
 use crate::load;
 use crate::thread_data;
 use myriad_sync::OnceLock;
-use myriad_term::Build;
 use myriad_vm::os_text::variable;
 use std::ffi::{CString, c_char, c_int, c_void};
 
@@ -39,14 +37,6 @@ fn time_in(unit: c_int, time_ns: Option<i64>) -> i64 {
         (Some(unit), Some(time)) => time.div_euclid(unit),
         _ => NO_TIME,
     }
-}
-
-/// A time as three numbers: seconds by millions, seconds, microseconds.
-fn triple(env: &mut Env, micros: i64) -> Word {
-    let seconds = micros.div_euclid(1_000_000);
-    let parts = [seconds.div_euclid(1_000_000), seconds.rem_euclid(1_000_000), micros.rem_euclid(1_000_000)];
-    let parts = parts.map(|part| env.int(part));
-    env.tuple(&parts).into()
 }
 
 /// The versions of the run-time system and of the release, as C texts.
@@ -302,36 +292,6 @@ exports! {
     fn enif_convert_time_unit(time: i64, from: c_int, to: c_int) -> i64 {
         let (Some(from), Some(to)) = (nanoseconds(from), nanoseconds(to)) else { return NO_TIME };
         (i128::from(time) * i128::from(from)).div_euclid(i128::from(to)) as i64
-    }
-
-    /// The time that this thread has computed, as `erlang:timestamp/0` has times.
-    fn enif_cpu_time(env: &mut Env) -> Word {
-        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: room for a time.
-        match unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) } {
-            0 => triple(env, time.tv_sec * 1_000_000 + time.tv_nsec / 1000),
-            _ => env.badarg(),
-        }
-    }
-
-    /// `erlang:now/0`
-    fn enif_now_time(env: &mut Env) -> Word {
-        match load::vm() {
-            Some(vm) => triple(env, vm.clock.unique_micros(&*vm.platform)),
-            None => env.badarg(),
-        }
-    }
-
-    /// `erlang:unique_integer/1`: positive (1), monotonic (2).
-    fn enif_make_unique_integer(env: &mut Env, properties: c_int) -> Word {
-        let Some(vm) = load::vm() else { return env.badarg() };
-        let value = match env.ctx() {
-            _ if properties & 2 != 0 => vm.next_monotonic_unique(),
-            Some(ctx) => ctx.sched.next_unique(),
-            None => vm.foreign_unique(),
-        };
-        let value = if properties & 1 != 0 { value - myriad_sched::local::LEAST_UNIQUE + 1 } else { value };
-        env.int128(value).into()
     }
 
     /// The value of an environment variable with a zero byte, and its length: 0; less than 0 if there is none; more if it needs more room,

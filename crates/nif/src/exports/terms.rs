@@ -1,7 +1,8 @@
 //! Terms: what they are, what is in them, and making them.
 
-use crate::abi::{LATIN1, Out, Room, Row, Text, Word};
-use crate::define::exports;
+use crate::abi::{AnyTerm, LATIN1, MaybeTerm, Out, Room, Row, Text, Word};
+use crate::check;
+use crate::define::checked_exports;
 use crate::env::Env;
 use myriad_term::compare::compare;
 use myriad_term::equal::eq_exact;
@@ -84,7 +85,7 @@ fn is(truth: bool) -> c_int {
     c_int::from(truth)
 }
 
-exports! {
+checked_exports! {
     /// Is it an atom?
     fn enif_is_atom(_env: Option<&mut Env>, term: Word) -> c_int { is(term.term().is_atom()) }
 
@@ -118,17 +119,17 @@ exports! {
     fn enif_is_ref(_env: Option<&mut Env>, term: Word) -> c_int { is(term.term().is_reference()) }
 
     /// Is it what a function has returned that raised an exception?
-    fn enif_is_exception(env: &mut Env, term: Word) -> c_int { is(term == Word::NONE && env.raised().is_some()) }
+    fn enif_is_exception(env: &mut Env, term: MaybeTerm) -> c_int { is(term.0 == Word::NONE && env.raised().is_some()) }
 
     /// Which kind of term is it?
     fn enif_term_type(_env: Option<&mut Env>, term: Word) -> c_int { kind(term.term()) }
 
     /// `=:=`
-    fn enif_is_identical(a: Word, b: Word) -> c_int { is(eq_exact(a.term(), b.term())) }
+    fn enif_is_identical(a: AnyTerm, b: AnyTerm) -> c_int { is(eq_exact(a.0.term(), b.0.term())) }
 
     /// Erlang's order: less than 0, 0 or more.
-    fn enif_compare(a: Word, b: Word) -> c_int {
-        match compare(a.term(), b.term()) {
+    fn enif_compare(a: AnyTerm, b: AnyTerm) -> c_int {
+        match compare(a.0.term(), b.0.term()) {
             Ordering::Less => -1,
             Ordering::Equal => 0,
             Ordering::Greater => 1,
@@ -136,8 +137,8 @@ exports! {
     }
 
     /// A hash value: of kind 2 that of `erlang:phash2/1`, else one that is this VM's.
-    fn enif_hash(kind: c_int, term: Word, salt: u64) -> u64 {
-        if kind == 2 { u64::from(phash::phash2(term.term())) } else { u64::from(hash::internal_hash(term.term(), salt as u32)) }
+    fn enif_hash(kind: c_int, term: AnyTerm, salt: c_ulong) -> u64 {
+        if kind == 2 { u64::from(phash::phash2(term.0.term())) } else { u64::from(hash::internal_hash(term.0.term(), salt as u32)) }
     }
 
     /// An integer of 32 bits.
@@ -258,12 +259,13 @@ exports! {
         let term = term.term();
         let Some(tuple) = term.as_tuple() else { return 0 };
         arity.set(tuple.len() as c_int);
-        to.set(tuple.elements().as_ptr().cast())
+        let elements = tuple.elements();
+        to.set(if check::is_on() { check::row(elements).cast() } else { elements.as_ptr().cast() })
     }
 
     /// A tuple.
     fn enif_make_tuple_from_array(env: &mut Env, elements: Row<Word>, count: c_uint) -> Word {
-        let elements = elements.slice(count as usize);
+        let elements = elements.terms(count as usize);
         env.tuple_of(elements.len(), elements.iter().map(|word| word.term()), Term::NIL).into()
     }
 
@@ -288,7 +290,7 @@ exports! {
 
     /// A list.
     fn enif_make_list_from_array(env: &mut Env, items: Row<Word>, count: c_uint) -> Word {
-        let items = items.slice(count as usize);
+        let items = items.terms(count as usize);
         myriad_term::alloc::cells(env, items.len(), Term::NIL, |i| items[i].term()).into()
     }
 
@@ -307,7 +309,7 @@ exports! {
     }
 
     /// A term of another environment.
-    fn enif_make_copy(env: &mut Env, term: Word) -> Word { env.copy(term.term()).into() }
+    fn enif_make_copy(env: &mut Env, term: AnyTerm) -> Word { env.copy(term.0.term()).into() }
 
     /// Raises `error:badarg`.
     fn enif_make_badarg(env: &mut Env) -> Word { env.badarg() }
@@ -325,8 +327,8 @@ exports! {
     }
 
     /// A term as text, for `%T`: as `snprintf` writes and counts.
-    fn myriad_nif_print(to: Room, room: usize, term: Word) -> c_int {
-        let text = myriad_term::print::display(term.term());
+    fn myriad_nif_print(to: Room, room: usize, term: AnyTerm) -> c_int {
+        let text = myriad_term::print::display(term.0.term());
         let fits = text.len().min(room.saturating_sub(1));
         let to = to.slice(room.min(text.len() + 1));
         to[..fits].copy_from_slice(&text[..fits]);
