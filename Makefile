@@ -16,9 +16,12 @@ SHORT_CALLS := 30000
 SHORT_GENERATED := 40
 SHORT_SOAK := 20
 SHORT_MUTANTS := 500
+SHORT_NIFS := 2000
 SHORT_SEEDS := 1..70
 CALLS ?= 500000
 MUTANTS ?= 10000
+NIFS ?= 50000
+MISUSES ?= 500
 SEEDS ?= 1..3400
 SECONDS ?= 600
 SEED ?=
@@ -26,7 +29,7 @@ SEED ?=
 # The nightly compiler that miri and libFuzzer run on. Every other target has the compiler of rust-toolchain.toml.
 export NIGHTLY := nightly-2026-10-30
 
-.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential generated opcodes mutants soak bench litmus bench-locks bench-smp-cost bench-hedqvist bench-native bench-net bench-scheduling servers scaling past many-cores fuzz miri loom interleave lint recipes clean
+.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential generated opcodes mutants nifs soak bench litmus bench-locks bench-smp-cost bench-hedqvist bench-native bench-net bench-scheduling servers scaling past many-cores fuzz miri loom interleave lint recipes clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
@@ -41,6 +44,7 @@ help:
 	@echo "make generated [SEED=1 SECONDS=600]        random modules, called on OTP and on Myriad"
 	@echo "make opcodes                             each generic instruction on OTP and on Myriad, in tier 0 and in machine code"
 	@echo "make mutants [SEED=1 MUTANTS=10000]        damaged code, loaded and called"
+	@echo "make nifs [SEED=1 NIFS=50000]              calls of the NIF interface, valid ones and misuse, on OTP and on Myriad"
 	@echo "make faults [SEEDS=1..3400]                faults by seed on 2, 16 and 64 simulated cores"
 	@echo "make spread [SPREAD_SEEDS="1 2 3"]        the recorded programs on 1 and 64 schedulers, with slices of drawn lengths, and on private threads now and then"
 	@echo "make soak [SEED=1 SECONDS=600]             random churn of everything side by side"
@@ -93,6 +97,8 @@ test:
 	@echo "== damaged code"
 	@cargo xtask mutants --seed 1 --count $(SHORT_MUTANTS)
 	@cargo xtask mutants --native --seed 1 --count $(SHORT_MUTANTS)
+	@echo "== calls of the NIF interface, and misuse"
+	@cargo xtask nifs --seed 1 --count $(SHORT_NIFS)
 	@echo "== soak for $(SHORT_SOAK) s"
 	@cargo xtask soak --seconds $(SHORT_SOAK) --seed 1
 	@cargo xtask soak --native --seconds $(SHORT_SOAK) --seed 2
@@ -222,6 +228,9 @@ opcodes: build
 
 mutants: build
 	@cargo xtask mutants $(if $(SEED),--seed $(SEED)) --count $(MUTANTS)
+
+nifs: build
+	@cargo xtask nifs $(if $(SEED),--seed $(SEED)) --count $(NIFS) --misuse $(MISUSES)
 
 soak: build
 	@cargo xtask soak $(if $(SEED),--seed $(SEED)) --seconds $(SECONDS)

@@ -11,6 +11,7 @@ mod generated;
 mod json;
 mod launcher;
 mod mutants;
+mod nifs;
 mod opcodes;
 mod otp;
 mod parallel;
@@ -52,6 +53,12 @@ const COMMANDS: &[Command] = &[
     },
     Command { name: "launcher", what: "make the directory that bin/erl starts from", takes: "", run: launcher::main },
     Command { name: "mutants", what: "damaged code, loaded and called", takes: mutants::TAKES, run: mutants::main },
+    Command {
+        name: "nifs",
+        what: "sequences of calls of the NIF interface, valid ones and misuse",
+        takes: nifs::TAKES,
+        run: nifs::main,
+    },
     Command {
         name: "opcodes",
         what: "each generic instruction, on OTP and on Myriad in each of its ways",

@@ -1,0 +1,161 @@
+//! `cargo xtask nifs`: sequences of calls of the NIF interface, by seed.
+//!
+//! The library `nif_ops` does what strings of operations say, which `nif_gen` makes (`tests/nifs`). Valid sequences must come to the same on OTP, here, and
+//! here with `+nifcheck`. One of misuse must end a VM with `+nifcheck`, by a message and a crash dump that name what it did.
+
+use crate::files::{self, top};
+use crate::json;
+use crate::otp::{self, Otp};
+use crate::program;
+use crate::stop::{Done, Stop, verdict};
+use crate::words::Words;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The words that the command takes.
+pub const TAKES: &str = "[--seed N] [--count N] [--misuse N] [--shown N] [--json FILE] [--show SEED]
+  --seed N       the first seed; drawn without it
+  --count N      how many valid sequences (2000)
+  --misuse N     how many of misuse (one of each kind)
+  --shown N      name so many of the sequences that differ (12)
+  --show SEED    the valid sequence of a seed, and what it comes to on OTP and here
+  --json FILE    the result for other programs
+";
+
+/// The seconds that a VM may take.
+const TIMEOUT: u64 = 600;
+/// The exit status of a VM that a library's misuse has ended.
+const MISUSED: i32 = 134;
+const CHECKED: &[&str] = &["+nifcheck"];
+
+/// Runs sequences, and says what differs and what is not found.
+pub fn main(words: &[String]) -> Done {
+    let words = Words::parse(words, &[], &["--seed", "--count", "--misuse", "--shown", "--show", "--json"])?;
+    let words = words.nothing_else()?;
+    let count: u64 = words.number("--count")?.unwrap_or(2000);
+    let misuses: Option<u64> = words.number("--misuse")?;
+    let shown: usize = words.number("--shown")?.unwrap_or(12);
+    let show: Option<u64> = words.number("--show")?;
+    let seed = words.seed()?;
+    let otp = Otp::find()?;
+    let work = top().join("target/nifs");
+    make(&otp, &work)?;
+    if let Some(seed) = show {
+        let on = |erl: &Path| program::run(vm(&work, erl, &[]).args(["show", &seed.to_string()]));
+        return Ok(verdict(on(&otp.erl())? == 0 && on(&otp::here())? == 0));
+    }
+    let expected = valid(&work, &otp.erl(), &[], seed, count)?;
+    let mut differing = Vec::new();
+    for flags in [&[][..], CHECKED] {
+        let found = valid(&work, &otp::here(), flags, seed, count)?;
+        let differs = expected.iter().zip(&found).filter(|(expected, found)| expected != found);
+        differing.extend(differs.map(|(line, _)| format!("{} {flags:?}", line.split(' ').next().unwrap_or_default())));
+        if found.len() != expected.len() {
+            differing.push(format!("the number of sequences: {} of {}", found.len(), expected.len()));
+        }
+    }
+    let kinds = program::output(vm(&work, &otp.erl(), &[]).arg("kinds"))?.unwrap_or_default();
+    let kinds = kinds.trim().parse().map_err(|_| Stop::Failed(format!("the kinds of misuse are {kinds:?}")))?;
+    let seeds = seed..seed + misuses.unwrap_or(kinds);
+    let (mut unfound, all) = (Vec::new(), seeds.end - seeds.start);
+    for seed in seeds {
+        unfound.extend(misuse(&work, seed)?.map(|why| format!("misuse {seed}: {why}")));
+    }
+    let is_good = differing.is_empty() && unfound.is_empty();
+    json::result(&words, "nifs", is_good, || {
+        let counts = [("sequences", count), ("misuses", all)].map(|(what, number)| (what, number.into()));
+        let faults =
+            [("differ", differing.len()), ("unfound", unfound.len())].map(|(what, number)| (what, number.into()));
+        [("seed", seed.into())].into_iter().chain(counts).chain(faults).collect()
+    })?;
+    differing.iter().take(shown).for_each(|what| println!("nifs: FAILED differs: {what}"));
+    unfound.iter().take(shown).for_each(|what| println!("nifs: FAILED {what}"));
+    println!(
+        "nifs: {count} valid sequences on OTP and here, with and without +nifcheck: {} differ; {all} of misuse: {} not named (seed {seed})",
+        differing.len(),
+        unfound.len()
+    );
+    Ok(verdict(is_good))
+}
+
+/// Compiles the programs and the library.
+fn make(otp: &Otp, work: &Path) -> Result<(), Stop> {
+    let sources = top().join("tests/nifs");
+    otp::compile(otp, &work.join("ebin"), &[], &files::ending(&sources, ".erl"))?;
+    let mut compiler = program::command("cc");
+    compiler.args(["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-I"]).arg(otp.root.join("usr/include"));
+    match program::run(compiler.arg("-o").arg(work.join("nif_ops.so")).arg(sources.join("nif_ops.c")))? {
+        0 => Ok(()),
+        _ => Err(Stop::Failed("the library does not compile".to_owned())),
+    }
+}
+
+/// A VM that does something of `nif_run.erl`; what, is still to be said.
+fn vm(work: &Path, erl: &Path, flags: &[&str]) -> Command {
+    let mut command = program::limited(TIMEOUT, erl);
+    command.args(flags).args(["-noshell", "-boot", "no_dot_erlang", "-pa"]).arg(work.join("ebin"));
+    command.args(["-run", "nif_run", "main"]).current_dir(work);
+    program::without_flags(&mut command).env("LC_ALL", "C.UTF-8").env("ERL_CRASH_DUMP", dump(work));
+    command
+}
+
+fn dump(work: &Path) -> PathBuf {
+    work.join("erl_crash.dump")
+}
+
+/// What valid sequences come to, a line each.
+fn valid(work: &Path, erl: &Path, flags: &[&str], seed: u64, count: u64) -> Result<Vec<String>, Stop> {
+    let file = work.join("outcomes");
+    files::write(&file, "")?;
+    let mut command = vm(work, erl, flags);
+    match program::run(command.args(["valid", &seed.to_string(), &count.to_string()]).arg(&file))? {
+        0 => Ok(files::read(&file)?.lines().map(str::to_owned).collect()),
+        status => Err(Stop::Failed(format!("{} {flags:?} ended with status {status} (seed {seed})", erl.display()))),
+    }
+}
+
+/// What is wrong with how a sequence of misuse has ended; nothing: it was found.
+fn misuse(work: &Path, seed: u64) -> Result<Option<String>, Stop> {
+    let file = work.join("said");
+    files::write(&dump(work), "")?;
+    let mut command = vm(work, &otp::here(), CHECKED);
+    let status = program::run_to(command.args(["misuse", &seed.to_string()]), files::create(&file)?)?;
+    Ok(unnamed(status, &files::read(&file)?, &files::read(&dump(work))?))
+}
+
+/// What a VM with an exit status, what it has said, and its crash dump do not tell of a misuse.
+fn unnamed(status: i32, said: &str, dump: &str) -> Option<String> {
+    let line = |begin: &str| said.lines().find_map(|line| line.strip_prefix(begin)).map(str::trim_end);
+    let Some((function, what)) = line("expected: ").and_then(|expected| expected.split_once(": ")) else {
+        return Some(format!("it has not begun: {said}"));
+    };
+    let Some(found) = line("NIF misuse in ") else {
+        return Some(format!("{function}: {what}: it is not named (status {status}): {said}"));
+    };
+    let is_named = found.contains("nif_ops.so") && found.contains("nif_ops:run/2");
+    let is_right = found.contains(&format!(": {function}, ")) && found.contains(&format!(": {what}"));
+    if !(is_named && is_right && status == MISUSED) {
+        return Some(format!("{function}: {what}: status {status}: {found}"));
+    }
+    let in_dump = dump
+        .lines()
+        .any(|line| line.strip_prefix("Slogan: NIF misuse in ").is_some_and(|rest| rest.trim_end() == found));
+    (!in_dump).then(|| format!("{function}: {what}: it is not in the crash dump"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misuse_is_named_where_it_is_to_be() {
+        let said = "expected: enif_compare: a term that is gone\nNIF misuse in /x/nif_ops.so, nif_ops:run/2: enif_compare, a: a term that is gone\r\n";
+        let dump = "=erl_crash_dump:0.5\nSlogan: NIF misuse in /x/nif_ops.so, nif_ops:run/2: enif_compare, a: a term that is gone\n";
+        assert_eq!(unnamed(134, said, dump), None);
+        assert!(unnamed(134, said, "").is_some_and(|why| why.contains("crash dump")));
+        assert!(unnamed(139, said, dump).is_some_and(|why| why.contains("status 139")));
+        assert!(unnamed(134, &said.replace("enif_compare, a", "enif_hash, a"), dump).is_some());
+        assert!(unnamed(0, "expected: f: w\naccepted: []\n", dump).is_some_and(|why| why.contains("not named")));
+        assert!(unnamed(1, "", dump).is_some_and(|why| why.contains("not begun")));
+    }
+}
