@@ -302,11 +302,12 @@ unsafe impl Send for Shell {}
 
 /// Calls a NIF while libraries are checked, and gives the term that it has returned; no term if that does not count.
 #[cold]
-fn checked_call(env: &mut Env, nif: &Nif, arguments: &[Term]) -> Word {
-    checked_within(env, Who::Nif(nif.name), |env| {
-        let row: Vec<Word> = arguments.iter().map(|argument| env.word(*argument)).collect();
+fn checked_call(env: &mut Env, who: Who, function: Function, arguments: &[TermRef<'_>]) -> Word {
+    checked_within(env, who, |env| {
+        // SAFETY: the caller holds them for as long as the call takes.
+        let row: Vec<Word> = arguments.iter().map(|argument| env.word(unsafe { argument.assume_held() })).collect();
         // SAFETY: ABI1: a NIF of the library's table.
-        let word = unsafe { (nif.function)(env, row.len() as c_int, row.as_ptr()) };
+        let word = unsafe { function(env, row.len() as c_int, row.as_ptr()) };
         if env.is_decided() {
             return Word::NONE;
         }
@@ -319,27 +320,26 @@ fn checked_call(env: &mut Env, nif: &Nif, arguments: &[Term]) -> Word {
 
 /// Calls a NIF for a process.
 pub(crate) fn call(ctx: &mut Ctx<'_>, nif: &Nif, arguments: &[Term]) -> BifResult {
-    let library = nif.library;
-    let mut env = Env::of_call(ctx, library);
-    CALLS.set(CALLS.get() + 1);
-    let mut held = None;
+    if ctx.sched.dirty || check::is_on() {
+        return call_apart(ctx, nif, arguments);
+    }
+    call_by(ctx, nif, |env| run(env, nif.function, arguments))
+}
+
+/// The same, on a dirty scheduler or while libraries are checked.
+#[cold]
+#[inline(never)]
+fn call_apart(ctx: &mut Ctx<'_>, nif: &Nif, arguments: &[Term]) -> BifResult {
+    // On a dirty scheduler the process may end meanwhile, and its module be purged.
+    let held = ctx.sched.dirty.then(|| HeldLibrary::again(nif.library));
     if ctx.sched.dirty {
-        // The process may end meanwhile, and its module be purged.
-        held = Some(HeldLibrary::again(library));
         let is_for_input = ctx.sched.id >= ctx.vm.config.schedulers + ctx.vm.config.dirty_cpu;
         DIRTY_KIND.set(if is_for_input { 3 } else { 2 });
     }
-    let word = if check::is_on() {
-        checked_call(&mut env, nif, arguments)
-    } else {
-        // SAFETY: ABI1: a NIF of the library's table. A term is a word, so the arguments are a row of words.
-        unsafe { (nif.function)(&mut env, arguments.len() as c_int, arguments.as_ptr().cast()) }
+    let outcome = match check::is_on() {
+        true => call_by(ctx, nif, |env| checked_call(env, Who::Nif(nif.name), nif.function, arguments)),
+        false => call_by(ctx, nif, |env| run(env, nif.function, arguments)),
     };
-    CALLS.set(CALLS.get() - 1);
-    if env.raised.is_none() && env.rest.is_none() && word != Word::NONE && held.is_none() {
-        return Ok(word.term());
-    }
-    let outcome = env.outcome(ctx, word, library);
     drop(held);
     outcome
 }
@@ -357,11 +357,33 @@ pub(crate) fn observe(
     }
     CALLS.set(CALLS.get() + 1);
     OBSERVES.set(OBSERVES.get() + 1);
-    // SAFETY: ABI1: a NIF of the library's table. A term is a word, so the arguments are a row of words.
-    let word = unsafe { function(&mut env, arguments.len() as c_int, arguments.as_ptr().cast()) };
+    let word = match check::is_on() {
+        true => checked_call(&mut env, Who::Callback("for tracing"), function, arguments),
+        false => run(&mut env, function, arguments),
+    };
     OBSERVES.set(OBSERVES.get() - 1);
     CALLS.set(CALLS.get() - 1);
     if env.raised.is_none() { word.term().as_atom() } else { None }
+}
+
+/// Runs a NIF's function.
+#[inline(always)]
+fn run(env: &mut Env, function: Function, arguments: &[TermRef<'_>]) -> Word {
+    // SAFETY: ABI1: a NIF of the library's table. A term is a word, so the arguments are a row of words.
+    unsafe { function(env, arguments.len() as c_int, arguments.as_ptr().cast()) }
+}
+
+/// What a call of a NIF comes to, whose function is run so.
+#[inline(always)]
+fn call_by(ctx: &mut Ctx<'_>, nif: &Nif, run: impl FnOnce(&mut Env) -> Word) -> BifResult {
+    let mut env = Env::of_call(ctx, nif.library);
+    CALLS.set(CALLS.get() + 1);
+    let word = run(&mut env);
+    CALLS.set(CALLS.get() - 1);
+    if env.raised.is_none() && env.rest.is_none() && word != Word::NONE {
+        return Ok(word.term());
+    }
+    env.outcome(ctx, word, nif.library)
 }
 
 thread_local! {
