@@ -122,8 +122,14 @@ pub unsafe fn entry(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 {
     if let Some(kind) = def.kind.dirty() {
         return m.stop(SliceEnd::Dirty(kind), again(), function, arity);
     }
-    let result = run_built_in(m, def, arity, Resume::entry(function));
-    finish(m, std::ptr::null(), result)
+    match run_built_in(m, def, arity, Resume::entry(function)) {
+        Ok(value) if !m.heap().needs_collection() => {
+            m.set_x(0, value);
+            // SAFETY: the caller's continuation is on top, as at any function's entry.
+            unsafe { m.pop() }
+        }
+        result => finish(m, std::ptr::null(), result),
+    }
 }
 
 /// The entry of a function that has a native intrinsic. Where functions of the module have breakpoints the Erlang code runs
