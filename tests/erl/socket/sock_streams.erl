@@ -16,6 +16,7 @@ main() ->
     t:c(messages, fun messages/0),
     t:each(files, [{0, 0}, {0, 10}, {5, 10}, {95, 10}, {200, 10}], fun({O, N}) -> file(O, N) end),
     t:c(large_file, fun large_file/0),
+    t:each(whole_turns, [{0, 0}, {0, 1 bsl 20}, {0, 1 bsl 21}, {1, (1 bsl 20) + 1}, {(1 bsl 20) + 7, 0}], fun({O, N}) -> whole_turns(O, N) end),
     t:c(from_descriptor, fun from_descriptor/0),
     t:each(wrong, [{foo, stream, tcp}, {inet, foo, tcp}, {inet, stream, foo}, {inet, stream, 17}, {99, 1, 0}], fun wrong/1),
     t:c(backend, fun backend/0).
@@ -126,6 +127,18 @@ file(Offset, Count) ->
     R = socket:sendfile(C, File, Offset, Count),
     ok = socket:close(C),
     {R, socket:recv(S, 100, 1000)}.
+
+%% Files of just so many bytes as are sent in one go, and some more; two at a time, one after the other. What was sent, and came.
+whole_turns(Offset, Count) ->
+    {C, S} = pair(inet),
+    Name = filename:join(t:tmp(sock_streams), "turns"),
+    ok = file:write_file(Name, binary:copy(<<"0123456789abcdef">>, 1 bsl 17)),
+    Self = self(),
+    [spawn_link(fun() -> {ok, File} = file:open(Name, [raw, read, binary]), Self ! {sent, socket:sendfile(C, File, Offset, Count, 20000)} end) || _ <- [1, 2]],
+    {ok, Content} = file:read_file(Name),
+    Part = case Count of 0 -> binary:part(Content, Offset, byte_size(Content) - Offset); _ -> binary:part(Content, Offset, min(Count, byte_size(Content) - Offset)) end,
+    R = socket:recv(S, 2 * byte_size(Part), 20000) =:= {ok, <<Part/binary, Part/binary>>},
+    [R | [receive {sent, Sent} -> Sent end || _ <- [1, 2]]].
 
 large_file() ->
     {C, S} = pair(inet),

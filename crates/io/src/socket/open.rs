@@ -5,9 +5,9 @@ use super::owners::Sockets;
 use super::state::{BUFFER, CONTROL, Count, Handle, Kind, Settings, Socket, State, flag, with_open};
 use super::terms::{Fields, atom_of, error, invalid, ok, raise_invalid};
 use super::wait::{self, Side};
-use crate::port::{System, close_socket};
+use crate::port::{System, Watch, close_socket};
 use crate::posix;
-use crate::system::{get_option, in_namespace, last_error};
+use crate::system::{get_option, in_namespace, last_error, set_option};
 use myriad_sync::Arc;
 use myriad_term::{Magic, Pid, Term, am};
 use myriad_vm::bif::{DirtyKind, Escape, badarg};
@@ -172,16 +172,26 @@ fn taken(number: i32, dup: bool) -> Result<OwnedFd, Errno> {
     Ok(fd)
 }
 
-/// Closes a socket that is open: those that wait are told so.
-pub(super) fn close_now(system: &System, socket: &Arc<Socket>, state: &mut State) {
+/// Closes a socket that is open, but for its descriptor, which the caller [closes](close_socket) when it has left the lock: those that wait are told so.
+#[must_use]
+fn close_but_descriptor(system: &System, socket: &Arc<Socket>, state: &mut State) -> Option<Watch> {
     state.reading |= flag::CLOSING | flag::CLOSED;
     state.writing |= flag::CLOSING | flag::CLOSED;
     state.abort_all(system, am::closed);
     state.owner = None;
     state.file = None;
-    if let Some(watch) = state.take_watch(socket) {
-        close_socket(system, watch);
+    state.take_watch(socket)
+}
+
+/// Closes a socket that is open because its owner is gone. Nobody waits for what is not sent yet, so it does not linger: the system sends that
+/// all the same.
+pub(super) fn close_unowned(system: &System, socket: &Arc<Socket>, state: &mut State) {
+    let Some(watch) = close_but_descriptor(system, socket, state) else { return };
+    if lingers(watch.fd().as_raw_fd()) {
+        // It fails only for what is no socket.
+        let _ = set_option(watch.fd(), (libc::SOL_SOCKET, libc::SO_LINGER), &[0; 8]);
     }
+    close_socket(system, watch);
 }
 
 /// `nif_close(Socket)`: from now on nothing can be done with it, but [`finalize_close_1`].
@@ -210,9 +220,12 @@ pub(super) fn finalize_close_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         return Err(Escape::Dirty(DirtyKind::Io));
     }
     let owner = state.owner;
-    close_now(system, &handle.socket, &mut state);
+    let watch = close_but_descriptor(system, &handle.socket, &mut state);
     let registered = state.settings.registered;
     drop(state);
+    if let Some(watch) = watch {
+        close_socket(system, watch);
+    }
     forget(owner, &handle);
     if registered {
         wait::tell_registry(system, am::del, &handle.magic);

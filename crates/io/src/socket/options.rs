@@ -298,7 +298,7 @@ fn give(ctx: &mut Ctx<'_>, handle: &super::state::Handle, state: &mut State, to:
     let ended = ctx.vm.processes.get(to).is_none_or(myriad_vm::Process::must_take_back);
     if ended {
         owners.forget(to, &handle.socket);
-        super::open::close_now(wait::system(ctx), &handle.socket, state);
+        super::open::close_unowned(wait::system(ctx), &handle.socket, state);
         if state.settings.registered {
             wait::tell_registry(wait::system(ctx), am::del, &handle.magic);
         }

@@ -226,7 +226,7 @@ impl Sockets {
                 state.waiter_ends(system, pid);
                 continue;
             }
-            super::open::close_now(system, &socket, &mut state);
+            super::open::close_unowned(system, &socket, &mut state);
             let is_registered = state.settings.registered;
             drop(state);
             if let Entry::Owns(magic) = &entry

@@ -16,6 +16,8 @@ use std::os::fd::OwnedFd;
 
 /// Most pieces of one call of the system.
 pub(super) const PIECES: usize = 1024;
+/// So many bytes of a file are sent in one go, under the socket's lock (io/SO1): some hundreds of microseconds where the peer takes all at once.
+const FILE_TURN: usize = 1 << 20;
 
 /// Sends pieces, with an address and ancillary data where there are such.
 fn send(
@@ -210,9 +212,17 @@ pub(super) fn sendfile_4(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     send_file(ctx, args, None)
 }
 
+/// How a file's turn ends.
+enum FileEnd {
+    /// All that was asked for is sent.
+    Sent,
+    /// The socket takes no more.
+    Full,
+    /// More may go, after the others that want the socket.
+    GivesWay,
+}
+
 fn send_file(ctx: &mut Ctx<'_>, args: &[Term], file: Option<Result<OwnedFd, Errno>>) -> BifResult {
-    /// As much as Linux sends at a time.
-    const MOST: usize = 0x7fff_f000;
     let Some(reference) = args[1].as_local_ref() else { return badarg() };
     let (offset, count) = match (size_of(ctx, args[2]), size_of(ctx, args[3])) {
         (Ok(offset), Ok(count)) => (offset, count),
@@ -230,31 +240,38 @@ fn send_file(ctx: &mut Ctx<'_>, args: &[Term], file: Option<Result<OwnedFd, Errn
         }
         let (mut at, mut sent) = (offset as u64, 0usize);
         let end = loop {
-            let most = if count == 0 { MOST } else { (count - sent).min(MOST) };
+            let left = if count == 0 { usize::MAX } else { count - sent };
+            if sent >= FILE_TURN {
+                break Ok(FileEnd::GivesWay);
+            }
             state.add(Count::WriteTries, 1);
             let (Some(fd), Some(file)) = (state.fd(), &state.file) else { break Err(Errno::BADF) };
-            match crate::file::retry(|| rustix::fs::sendfile(fd, file, Some(&mut at), most)) {
-                Ok(0) => break Ok(true),
-                Ok(now) => {
+            match crate::file::retry(|| rustix::fs::sendfile(fd, file, Some(&mut at), left.min(FILE_TURN - sent))) {
+                Ok(0) => break Ok(FileEnd::Sent),
+                Ok(now) if now >= left => {
                     sent += now;
-                    if count != 0 && sent >= count {
-                        break Ok(true);
-                    }
+                    break Ok(FileEnd::Sent);
                 }
-                Err(Errno::AGAIN) => break Ok(false),
+                Ok(now) => sent += now,
+                Err(Errno::AGAIN) => break Ok(FileEnd::Full),
                 Err(errno) => break Err(errno),
             }
         };
         state.add(Count::WriteBytes, sent);
         match end {
-            Ok(true) => {
+            Ok(FileEnd::Sent) => {
                 state.file = None;
                 state.add(Count::WritePackages, 1);
                 state.next(wait::system(ctx), Side::Write, ctx.pid());
                 let sent = ctx.uint(sent as u64);
                 ok(ctx, sent)
             }
-            Ok(false) => wait_for_rest(ctx, handle, state, reference, sent),
+            Ok(FileEnd::Full) => wait_for_rest(ctx, handle, state, reference, sent),
+            Ok(FileEnd::GivesWay) => {
+                state.wait_told(ctx, handle, Side::Write, reference);
+                let sent = ctx.uint(sent as u64);
+                Ok(ctx.tuple(&[am::select.term(), sent]))
+            }
             Err(errno) => {
                 state.file = None;
                 state.add(Count::WriteFails, 1);

@@ -2,7 +2,8 @@
 //!
 //! SO1. What changes of a socket is under its lock, and so is each call of the system for it: none of them waits. What is asked of the system
 //!      and found not ready is waited for (`wait.rs`) before the lock is left.
-//! SO2. A socket is closed once: by its closer, or when its owner ends. The descriptor goes with it.
+//! SO2. A socket is closed once: by its closer, or when its owner ends. The descriptor goes with it: a closer, who may linger, gives it back
+//!      after the lock.
 //! SO3. Who waits keeps the socket by a reference. The socket keeps those who wait, until they are answered, cancelled or ended.
 
 use super::owners::Sockets;

@@ -6,7 +6,7 @@
 //! WA1. Only the first of a queue tries the system, and who does not want to wait. It stays the first until it has had what it wanted, has failed, has taken its wish back or
 //!      has ended; then the next one is told, if the descriptor is ready.
 //! WA2. The descriptor tells of edges. So each look that finds it not ready is followed by a wait under the same lock (io/SO1): an edge comes after
-//!      the look, and so after the wait is noted.
+//!      the look, and so after the wait is noted. Who stops before that ([`State::wait_told`]) needs no edge: it is told at once.
 //! WA3. Who waits for a socket of another's is noted with its pid (`owners.rs`): its end ends the wait. The owner's end closes the socket.
 
 use super::state::{Handle, State, flag};
@@ -164,6 +164,17 @@ impl State {
         reference: RefNumbers,
     ) -> Result<(), Atom> {
         self.arm_for(ctx, handle)?;
+        self.stands_first(ctx, handle, side, reference);
+        Ok(())
+    }
+
+    /// The caller stays the first and may try again at once: it only gives way to others that want the socket's lock.
+    pub(super) fn wait_told(&mut self, ctx: &Ctx<'_>, handle: &Handle, side: Side, reference: RefNumbers) {
+        self.stands_first(ctx, handle, side, reference);
+        self.queue(side).first.iter_mut().for_each(|first| first.tell(system(ctx)));
+    }
+
+    fn stands_first(&mut self, ctx: &Ctx<'_>, handle: &Handle, side: Side, reference: RefNumbers) {
         let owner = self.owner;
         match side {
             Side::Read => self.reading |= flag::SELECTED,
@@ -176,7 +187,6 @@ impl State {
         if is_new {
             note_foreign(ctx, handle, owner);
         }
-        Ok(())
     }
 
     /// The caller waits for its connection.
