@@ -11,6 +11,8 @@ main(_) ->
     write(Dir, "match_spec/specs", [term_to_binary(S) || S <- specs()]),
     write(Dir, "bif_call/calls", [term_to_binary(C) || C <- calls() ++ recorded(Dir)]),
     write(Dir, "inflate/streams", streams()),
+    write(Dir, "inet/requests", [requests(R) || R <- inet()]),
+    write(Dir, "socket_call/calls", [term_to_binary(C) || C <- socket_calls()]),
     [beam(Dir, N, S, O) || {N, S, O} <- modules()].
 
 write(Dir, Name, Records) ->
@@ -24,6 +26,52 @@ terms() ->
      <<>>, <<1, 2, 3>>, <<5:3>>, <<1, 2, 7:5>>, binary:copy(<<7>>, 100), self(), make_ref(), hd(erlang:ports()),
      fun lists:map/2, fun erlang:abs/1, fun(X) -> X end, (fun(Y) -> fun(X) -> X + Y end end)({free, "variable"}),
      lists:duplicate(300, a), lists:duplicate(70, {k, <<"v">>}), [#{a => I} || I <- lists:seq(1, 20)]].
+
+%% Requests to two ports (crates/fuzz/src/targets/requests.rs): of which kinds they are, then what is done. The second one's have 128 more.
+requests({Kinds, Actions}) -> iolist_to_binary([Kinds | [[What, iolist_size(Data), Data] || {What, Data} <- Actions]]).
+
+inet() ->
+    Forever = <<-1:32>>,
+    Listen = [{1, [5, 1]}, {6, [5, 5, 0, "name"]}, {27, <<5:16>>}],
+    Connect = [{129, [5, 1]}, {131, [Forever, 5, 5, 0, "name"]}],
+    Opts = fun(L) -> {7, [<<K, V:32>> || {K, V} <- L]} end,
+    Settle = {120, ""},
+    %% Streams that are connected with a peer: each kind of packet, passive and active.
+    [{0, [Opts([{23, P}, {24, B}]), {122, D}, {42, [Forever, <<0:32>>]}, Settle, {122, D}, Opts([{22, A}]), Settle, {127, ""}, {125, ""}, Settle]} ||
+        {P, D} <- [{0, "raw"}, {1, [3, "abc"]}, {2, [0, 3, "abc", 0, 1]}, {3, [0, 0, 0, 2, "ab"]}, {3, [255, 255, 255, 255, 1]}, {4, [48, 3, 1, 2, 3]}, {5, [128, 0, 0, 2, 1, 2]},
+                   {6, ["GIOP", 1, 0, 0, 0, 0, 0, 0, 2, 7, 8]}, {7, [1, 1, 0, 1, 0, 2, 3, 0, 9, 9, 0, 0, 0]}, {8, "l1\nl2\r\n"}, {9, [3, 0, 0, 6, 1, 2]},
+                   {10, "GET / HTTP/1.1\r\nHost: a\r\nX:  z\r\n c\r\n\r\n"}, {11, "Host: x\r\n\r\n"}, {12, [22, 3, 1, 0, 2, 5, 6]}, {13, "HTTP/1.1 200 OK\r\nA: b\r\n\r\n"}],
+        {A, B} <- [{1, 1}, {2, 0}]]
+    ++ [{0, [Opts([{27, 100}, {28, 10}, {30, 5}, {35, 1}])] ++ lists:duplicate(3, {121, lists:duplicate(200, $x)}) ++ [{24, [1]}, Settle, {124, ""}, Settle, {44, [1]}, {8, [0, 3, 22, 27, 28, 30]}, {11, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}]},
+        {0, [Opts([{31, 1}]), {121, "later"}, Settle, {124, ""}, {45, [<<3:32/native>>, <<0:64>>, <<10:64>>]}, Settle]},
+        {0, [{43, "back"}, {42, [<<0:32>>, <<2:32>>]}, {42, [<<0:32>>, <<2:32>>]}, {42, [<<10:32>>, <<100:32>>]}, {123, "much "}, Settle, {42, [Forever, <<9000:32>>]}, Settle, {126, ""}]},
+        {0, [{7, <<22, 3:32, 4:16>>}, {122, "a"}, Settle, {7, <<22, 3:32, -4:16>>}, {7, [<<3, 1:32, 7:32>>]}, {2, ""}, {16, ""}, {121, "x"}]},
+        {0, [{7, <<34, 1:32, 9:32, 4:32, 1:32>>}, {8, <<34, 1:32, 9:32, 0, 4:32, 34, 1:32, 9:32, 1, 4:32, 0:32>>}, {7, [<<42, 2:32>>, "lo"]}, {7, [<<38, 6:32>>, "/none/"]}]},
+        {16#22, Listen ++ [{26, Forever}] ++ Connect ++ [Settle, {249, "sent"}, Settle, {127, ""}, {255, ""}, {254, ""}]},
+        {16#22, Listen ++ [{26, <<5:32>>}, {26, Forever}, {16, ""}, {2, ""}] ++ Connect},
+        {16#22, [{1, [1, 1]}, {6, [1, 0, 0, 127, 0, 0, 1]}, {5, ""}, {27, <<5:16>>}, {26, <<1:32>>}, {129, [2, 1]}, {134, [4, 0, 0]}, {131, <<100:32, 2, 0, 1, 0:120, 1, 0:64>>}, Settle]},
+        {16#22, [{1, [1, 1]}, {3, [<<0:32>>, 1, 0, 1, 127, 0, 0, 1]}, {3, [Forever, 4, 0, 1]}, Settle, {4, ""}, {19, [1, 0, 80, 1, 2, 3, 4]}, {20, [1, 0, 80, 1, 2, 3, 4]}, {4, ""}, {29, ""}, {30, ""}]},
+        {16#11, [Opts([{22, 1}, {43, 1}, {47, 1}]), {122, "datagram"}, Settle, {121, [0, "out"]}, {124, ""}, {60, Forever}, {60, <<1:32>>}]},
+        {16#33, [{1, [1, 2]}, {6, [1, 0, 0, 127, 0, 0, 1]}, {60, [Forever, <<0:32>>]}, {129, [1, 2]}, {249, [4, 200, 1, "x"]}, {131, [Forever, 4, 200, 1]}, {7, <<14, 1:32, 0:32, 224, 0, 0, 1, 0, 0, 0, 0>>}, {7, <<11, 2130706433:32>>}, {8, [11, 45]}]},
+        {16#33, [{1, [5, 2]}, {6, [5, 2, 0, "u"]}, Opts([{22, 2}, {33, 3}]), {129, [5, 2]}, {249, [5, 2, 0, "u", "data"]}, Settle, {249, [5, 2, 0, "u"]}, {60, Forever}, Settle]},
+        {16#22, [{1, [1, 1]}, {25, ""}, {21, ""}, {22, [2, "lo", 1, 2, 4, 6, 11, 13, 14]}, {12, ""}, {17, [4, "http", 3, "tcp"]}, {18, [0, 80, 3, "tcp"]}, {14, ""}, {15, ""}, {28, [1]}, {10, ""}, {23, [2, "lo", 1, 127, 0, 0, 1]}]}].
+
+%% Calls of `prim_socket` (crates/fuzz/src/targets/socket_calls.rs).
+socket_calls() ->
+    In = fun(Port) -> #{family => inet, addr => {127, 0, 0, 1}, port => Port} end,
+    Open = fun(D, T) -> {nif_open, [D, T, 0, #{}]} end,
+    [[{nif_send, [s0, <<"hello">>, 0, ref]}, {nif_recv, [s1, 3, 0, ref]}, {nif_recv, [s1, 0, 0, ref]}, {nif_recv, [s1, 0, 0, ref]}, {nif_cancel, [s1, recv, ref]}, {nif_recv, [s1, 0, 0, zero]}],
+     [{nif_sendmsg, [s0, #{iov => [<<"a">>, <<"bc">>], ctrl => [#{level => socket, type => rights, data => <<1, 0, 0, 0>>}]}, 0, ref, [<<"a">>, <<"bc">>]]}, {nif_recvmsg, [s1, 0, 0, 0, ref]}, {nif_recvmsg, [s1, 10, 100, 2, ref]}],
+     [{nif_recvfrom, [s1, 10, 0, ref]}, {nif_shutdown, [s0, write]}, {nif_recvfrom, [s1, 0, 0, ref]}, {nif_shutdown, [s0, read_write]}, {nif_close, [s0]}, {nif_finalize_close, [s0]}, {nif_send, [s1, <<"x">>, 0, ref]}],
+     [Open(inet, stream), {nif_bind, [s2, In(0)]}, {nif_listen, [s2, 5]}, {nif_sockname, [s2]}, {nif_accept, [s2, ref]}, {nif_accept, [s2, ref]}, {nif_info, [s2]}, {nif_close, [s2]}],
+     [Open(local, stream), {nif_bind, [s2, #{family => local, path => <<0, "l">>}]}, {nif_listen, [s2, 1]}, Open(local, stream), {nif_connect, [s3, ref, #{family => local, path => <<0, "l">>}]}, {nif_connect, [s3]}, {nif_accept, [s2, ref]}, {nif_peername, [s3]}, {nif_send, [s4, <<"x">>, 0, ref]}],
+     [Open(inet, dgram), {nif_bind, [s2, In(0)]}, {nif_sendto, [s2, <<"d">>, In(9), 0, ref]}, {nif_recvfrom, [s2, 0, 0, ref]}, {nif_connect, [s2, ref, In(9)]}, {nif_setopt, [s2, 0, 8, true, 0]}, {nif_getopt, [s2, 0, 8]}],
+     [Open(inet6, stream), {nif_bind, [s2, #{family => inet6, addr => loopback, port => 0, flowinfo => 0, scope_id => 0}]}, {nif_connect, [s2, ref, #{family => inet6, addr => any, port => 1}]}, {nif_ioctl, [s2, gifconf]}, {nif_ioctl, [s2, gifaddr, "lo"]}, {nif_ioctl, [s2, gifflags, "lo"]}, {nif_ioctl, [s2, sifflags, "none", #{up => true}]}],
+     [{nif_setopt, [s0, -1, O, V, 0]} || {O, V} <- [{1, true}, {2, true}, {3, 100}, {3, {4, 1000}}, {4, 64}, {5, 64}, {6, self}, {7, true}, {8, 5}]] ++ [{nif_getopt, [s0, -1, O]} || O <- lists:seq(0, 9)],
+     [{nif_setopt, [s0, 1, O, V, 0]} || {O, V} <- [{2, true}, {7, 1000}, {8, 1000}, {9, 1}, {13, #{onoff => true, linger => 3}}, {20, #{sec => 1, usec => 2}}, {25, "lo"}]] ++ [{nif_setopt, [s0, 1, 7, <<0, 0, 0, 1>>, 1]}, {nif_getopt, [s0, 1, 7, {integer, 4}]}, {nif_getopt, [s0, 1, 17, <<0:96>>]}, {nif_getopt, [s0, 1, 3, 4]}] ++ [{nif_getopt, [s0, 1, O]} || O <- [2, 3, 4, 7, 13, 20, 30, 38, 39, 49]],
+     [Open(inet, dgram), {nif_setopt, [s2, 0, 35, #{multiaddr => {224, 0, 0, 1}, interface => any}, 0]}, {nif_setopt, [s2, 0, 39, #{multiaddr => {224, 0, 0, 1}, interface => any, sourceaddr => {127, 0, 0, 1}}, 0]}, {nif_setopt, [s2, 0, 1, lowdelay, 0]}, {nif_setopt, [s2, 0, 10, probe, 0]}, {nif_getopt, [s2, 0, 10]}, {nif_getopt, [s2, 0, 1]}],
+     [{nif_open, [packet, raw, 0, #{}]}, Open(1000, 1000), {nif_open, [inet, raw, 1, #{debug => true, netns => <<"/none">>}]}, {nif_supports, []}, {nif_supports, [options]}, {nif_info, []}, {nif_command, [#{command => debug, data => false}]}, {nif_sendfile, [s0, ref, 0, 10]}, {nif_sendfile, [s0]}],
+     [{nif_info, [s0]}, {nif_getopt, [s0, -1, 1001]}, {nif_sendmsg, [s0, #{iov => [], addr => In(1)}, 0, ref, []]}, {nif_recv, [s1, 1 bsl 20, 0, ref]}, {nif_recv, [s0, 0, 16#40, zero]}, {nif_recvmsg, [s0, 1 bsl 17, 1 bsl 16, 0, zero]}, {nif_sendto, [s0, <<0:80000>>, #{family => unspec, addr => <<>>}, 0, ref]}]].
 
 %% Forms that are read but no longer written.
 old() ->

@@ -40,4 +40,6 @@ pub static TARGETS: &[Target] = &[
     Target { name: "crash_dump", run: targets::crash_dump, mutate: mutate::bytes },
     Target { name: "packet", run: targets::packet, mutate: mutate::bytes },
     Target { name: "framing", run: targets::framing, mutate: mutate::bytes },
+    Target { name: "inet", run: targets::inet, mutate: mutate::bytes },
+    Target { name: "socket_call", run: targets::socket_call, mutate: external::mutate },
 ];
