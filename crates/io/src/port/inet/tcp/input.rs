@@ -25,7 +25,7 @@ const READ: usize = 64 << 10;
 /// Bytes that are read before the port gives way.
 const BUDGET: usize = 1 << 20;
 /// OTP's limit of what can be asked for at once.
-const MOST: u32 = 1 << 26;
+const MOST: i32 = 1 << 26;
 
 /// Who waits for input.
 pub(super) struct Receive {
@@ -125,7 +125,8 @@ impl Tcp {
             return Ok(number.to_be_bytes().to_vec());
         }
         let (time, rest) = time_of(data)?;
-        let length = u32::from_be_bytes(*rest.first_chunk::<4>().ok_or(INVALID)?);
+        // As by OTP, what is negative asks for what there is.
+        let length = i32::from_be_bytes(*rest.first_chunk::<4>().ok_or(INVALID)?).max(0);
         if self.socket.options.active != Active::No || rest.len() != 4 {
             return Err(INVALID);
         }
