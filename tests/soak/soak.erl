@@ -32,7 +32,8 @@ report(Fault) ->
     io:format("soak: FAILED ~0tP~n", [Fault, 150]),
     case Fault of
         {_, {Seed, Phase, Driver}, I, _} ->
-            io:format("   it alone: cargo xtask soak --seed ~w --show ~w:~w:~w~n", [Seed, Phase, Driver, I]);
+            Only = case os:getenv("SOAK_ONLY", "") of "" -> ""; Names -> " --only " ++ Names end,
+            io:format("   it alone: cargo xtask soak~ts --seed ~w --show ~w:~w:~w~n", [Only, Seed, Phase, Driver, I]);
         _ -> ok
     end.
 
@@ -106,7 +107,7 @@ look() ->
     #{processes => erlang:system_info(process_count), ports => erlang:system_info(port_count), tables => length(ets:all()),
       atoms => erlang:system_info(atom_count), total => proplists:get_value(total, Memory), binary => proplists:get_value(binary, Memory),
       ets => proplists:get_value(ets, Memory), process_memory => proplists:get_value(processes, Memory), rss => resident(),
-      terms => maps:get(count, persistent_term:info()), files => open_files()}.
+      terms => maps:get(count, persistent_term:info()), files => open_files(), sockets => socket:number_of()}.
 
 %% Read in pieces: a file of /proc has no size.
 resident() ->
@@ -121,7 +122,7 @@ open_files() ->
     length(Names).
 
 left(First, Second) ->
-    Exact = [processes, ports, tables, terms, files],
+    Exact = [processes, ports, tables, terms, files, sockets],
     [{left, Key, maps:get(Key, First), maps:get(Key, Second)} || Key <- Exact, maps:get(Key, Second) > maps:get(Key, First)] ++
     [{grown, Key, maps:get(Key, First), maps:get(Key, Second)} ||
         {Key, Slack} <- [{total, 6 bsl 20}, {binary, 1 bsl 20}, {ets, 1 bsl 20}, {process_memory, 4 bsl 20}, {rss, 64 bsl 20}, {atoms, 50}],

@@ -12,17 +12,25 @@ assert(_, Line) -> error({assertion, Line}).
 
 n(N) -> rand:uniform(N).
 
+%% One of them, or of those whose names SOAK_ONLY has.
 pick() ->
-    All = {{ring, fun ring/0}, {links, fun links/0}, {monitors, fun monitors/0}, {selective, fun selective/0}, {large, fun large/0},
+    All = persistent_term:get(soak_all),
+    element(n(tuple_size(All)), All).
+
+all() ->
+    [{ring, fun ring/0}, {links, fun links/0}, {monitors, fun monitors/0}, {selective, fun selective/0}, {large, fun large/0},
            {timers, fun timers/0}, {counters, fun counters/0}, {tables, fun tables/0}, {shared_table, fun shared_table/0}, {shared_table, fun shared_table/0}, {fixed, fun fixed/0}, {owners, fun owners/0},
            {code, fun code/0}, {code, fun code/0}, {port, fun port/0}, {killed_port, fun killed_port/0}, {dirty, fun dirty/0}, {files, fun files/0}, {trace, fun trace/0},
            {looks, fun looks/0}, {names, fun names/0}, {stacks, fun stacks/0}, {limits, fun limits/0}, {persistent, fun persistent/0},
-           {aliases, fun aliases/0}, {sleepers, fun sleepers/0}, {bundles, fun bundles/0}, {maps, fun map_churn/0}, {binaries, fun binaries/0}},
-    element(n(tuple_size(All)), All).
+           {aliases, fun aliases/0}, {sleepers, fun sleepers/0}, {bundles, fun bundles/0}, {maps, fun map_churn/0}, {binaries, fun binaries/0}].
 
 %% Versions of modules with literals, as object code.
 prepare(Dir) ->
     persistent_term:put(soak_dir, Dir),
+    Only = string:lexemes(os:getenv("SOAK_ONLY", ""), ","),
+    All = [E || E <- all() ++ soak_sockets:episodes() ++ soak_libraries:episodes(), Only =:= [] orelse lists:member(atom_to_list(element(1, E)), Only)],
+    persistent_term:put(soak_all, list_to_tuple(All)),
+    soak_libraries:prepare(Dir),
     [persistent_term:put({soak_code, Module, Version}, compiled(Module, Version)) || Module <- ?MODULES, Version <- [1, 2, 3]],
     Locks = ets:new(soak_locks, [public, named_table]),
     ets:insert(Locks, [{Module, free} || Module <- ?MODULES]),
@@ -45,7 +53,7 @@ literal(Module, Version) ->
 %% All that stays between phases is put back as it was.
 quiet() ->
     [begin code:purge(M), code:delete(M), code:purge(M) end || M <- ?MODULES],
-    ok.
+    soak_libraries:quiet().
 
 term() -> term(4).
 term(0) -> case n(5) of 1 -> n(1000); 2 -> n(1 bsl 80); 3 -> n(1000) / 7; 4 -> an_atom; 5 -> rand:bytes(n(100)) end;

@@ -9,20 +9,25 @@ use crate::{program, said};
 
 /// The words that the command takes.
 pub const TAKES: &str =
-    "[--seconds N] [--seed N] [--vm ERL] [--patience S] [--native] [--json FILE] [--show PHASE:DRIVER:NUMBER]
+    "[--seconds N] [--seed N] [--vm ERL] [--patience S] [--native] [--only NAMES] [--json FILE] [--show PHASE:DRIVER:NUMBER]
   --seconds N    how long (600)
   --seed N       what is drawn; a new one without it
   --vm ERL       the VM (bin/erl)
   --patience S   the seconds that an episode may take (120), for a VM that a sanitizer makes slow
   --native       every function is compiled before it first runs
+  --only NAMES   the episodes of these names alone, with commas between them
   --show PHASE:DRIVER:NUMBER   this episode of the seed alone, as what fails is named
   --json FILE    the result for other programs
 ";
 
 /// Soaks a VM.
 pub fn main(words: &[String]) -> Done {
-    let words = Words::parse(words, &["--native"], &["--seconds", "--seed", "--vm", "--patience", "--show", "--json"])?
-        .nothing_else()?;
+    let words = Words::parse(
+        words,
+        &["--native"],
+        &["--seconds", "--seed", "--vm", "--patience", "--show", "--only", "--json"],
+    )?
+    .nothing_else()?;
     let seconds: u64 = words.number("--seconds")?.unwrap_or(600);
     let patience: u64 = words.number("--patience")?.unwrap_or(120);
     let seed = words.seed()?;
@@ -42,6 +47,7 @@ pub fn main(words: &[String]) -> Done {
             command.args(["main", &seed.to_string(), &seconds.to_string()]).arg(&scratch)
         }
     };
+    command.env("SOAK_ONLY", words.value("--only").unwrap_or_default());
     program::without_flags(&mut command).env("LC_ALL", "C.UTF-8").env("ERL_CRASH_DUMP", work.join("erl_crash.dump"));
     let (status, said) = program::run_and_keep(command.env("SOAK_PATIENCE", patience.to_string()))?;
     files::remove_folder(&scratch);
