@@ -7,6 +7,7 @@ main() ->
     t:each(cut, [{End, What, Show} || End <- [fin, reset], What <- [receives, asks, active, sends, queued, both], Show <- [false, true]], fun({E, W, S}) -> cut(E, W, S) end),
     t:each(packet_cut, [{End, Kind} || End <- [fin, reset], Kind <- [2, line, http]], fun({E, K}) -> packet_cut(E, K) end),
     t:each(stalls, [{Timeout, Close} || Timeout <- [30, 300], Close <- [false, true]], fun({T, C}) -> stalls(T, C) end),
+    t:each(many_senders, [{send, D} || D <- [false, true]] ++ [{command, false}, {nosuspend, false}], fun({H, D}) -> many_senders(H, D) end),
     t:c(resumes, fun resumes/0),
     t:c(late_answer, fun late_answer/0),
     t:each(slow_reader, [raw, 2], fun slow_reader/1),
@@ -90,6 +91,23 @@ stalls(Timeout, Close) ->
     {ok, [{send_pend, Queued}]} = inet:getstat(C, [send_pend]),
     done(Relay, [S, C]),
     {A, B, Status, Queued < 200000}.
+
+%% However many want to send to a peer that takes nothing, the port keeps little more than its watermark says.
+many_senders(How, Delay) ->
+    {C, S, Relay} = relay:pair([stall], [], [{sndbuf, 4096}, {high_watermark, 30000}, {low_watermark, 1000}, {delay_send, Delay}]),
+    Data = binary:copy(<<"x">>, 5000),
+    Pids = [spawn_monitor(fun() -> send_often(How, C, Data, 100) end) || _ <- lists:seq(1, 100)],
+    timer:sleep(200),
+    {ok, [{send_pend, Queued}]} = inet:getstat(C, [send_pend]),
+    {queue_size, Size} = erlang:port_info(C, queue_size),
+    [begin exit(P, kill), receive {'DOWN', M, _, _, _} -> ok end end || {P, M} <- Pids],
+    done(Relay, [S, C]),
+    {Queued > 20000, Queued < 60000, Queued =:= Size}.
+
+send_often(_, _, _, 0) -> receive never -> ok end;
+send_often(send, C, Data, N) -> gen_tcp:send(C, Data), send_often(send, C, Data, N - 1);
+send_often(command, C, Data, N) -> erlang:port_command(C, Data), send_often(command, C, Data, N - 1);
+send_often(nosuspend, C, Data, N) -> erlang:port_command(C, Data, [nosuspend]), send_often(nosuspend, C, Data, N - 1).
 
 %% All arrives when the reader goes on.
 resumes() ->
