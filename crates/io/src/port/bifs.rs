@@ -308,6 +308,9 @@ fn asked<T>(
 
 fn port_close_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some((system, port)) = there(ctx, args[0]) else { return bad() };
+    if !ctx.sched.dirty && port.lock().driver.stop_waits() {
+        return Err(Escape::Dirty(DirtyKind::Io));
+    }
     port.ask(ctx, system, |system, port, caller| {
         let _work = port.works(system);
         let mut state = port.lock();

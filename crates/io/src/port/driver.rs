@@ -2,7 +2,7 @@
 //! the [`Context`] of the call. What is to be known before there is an instance is its [`DriverType`]; the table of these is `drivers.rs`.
 //!
 //! DR1. A driver is called under its port's lock, by one thread at a time, and waits for nothing. Only `open` may wait, where the type
-//!      says so.
+//!      says so, and `stop`, where the instance does.
 //! DR2. A driver that ends its port during a call ([`Context::exit`], [`Context::fail`]) is stopped when that call has returned.
 //! DR3. [`Driver::begin`] is the first call. Between [`Driver::start`] and [`Driver::stop`] come all calls but those that output needs (`output`, `flush`), which may come
 //!      before the start. After the stop there is none.
@@ -82,6 +82,11 @@ pub trait Driver: Send + Any {
 
     /// Does it answer at once who has it write so many bytes? Only for drivers that answer by `{inet_reply, Port, Result}`.
     fn answers_at_once(&self, _: usize) -> bool {
+        false
+    }
+
+    /// May [`Driver::stop`] wait, against DR1, because the program has asked for that? Then the port is closed on a dirty I/O scheduler.
+    fn stop_waits(&self) -> bool {
         false
     }
 
@@ -185,6 +190,11 @@ impl Context<'_> {
     /// The process that gets what comes in.
     pub fn owner(&self) -> Pid {
         self.common.owner
+    }
+
+    /// Has that process ended, or does it end?
+    pub(super) fn owner_is_gone(&self) -> bool {
+        self.system.vm.processes.get(self.owner()).is_none_or(|process| process.is_exiting())
     }
 
     /// Is the port open?

@@ -36,6 +36,7 @@ pub(super) mod udp;
 use super::driver::Context;
 use super::poll::{Pollers, Watch};
 use crate::posix;
+use crate::system::set_option;
 use address::{Address, Family};
 use myriad_heap::Draft;
 use myriad_process::TimerId;
@@ -274,9 +275,13 @@ impl Socket {
         self.hung_up = false;
     }
 
-    /// Closes the descriptor.
+    /// Closes the descriptor. If the owner is gone, nobody waits for what is not sent yet: it does not linger, and the system sends that all the same.
     fn close(&mut self, port: &Context<'_>) {
         if let Some(watch) = self.watch.take() {
+            if self.options.lingers && port.owner_is_gone() {
+                // It fails only for what is no socket.
+                let _ = set_option(watch.fd(), (libc::SOL_SOCKET, libc::SO_LINGER), &[0; 8]);
+            }
             watch.close(&port.system.poll.pollers);
         }
         self.readable = false;

@@ -58,6 +58,8 @@ pub(super) struct Options {
     pub(super) send_timeout_close: bool,
     pub(super) delay_send: bool,
     pub(super) show_reset: bool,
+    /// To close the socket may wait, for as long as `linger` says.
+    pub(super) lingers: bool,
     line_delimiter: u8,
     /// The file of the network name space to open the socket in.
     namespace: Option<Vec<u8>>,
@@ -219,6 +221,7 @@ impl Options {
             send_timeout_close: false,
             delay_send: false,
             show_reset: false,
+            lingers: false,
             line_delimiter: b'\n',
             namespace: None,
             ancillary: 0,
@@ -266,6 +269,7 @@ impl Options {
                     let time = take_u32(&mut data)?;
                     let linger = [i32::from(value != 0).to_ne_bytes(), time.to_ne_bytes()].concat();
                     set_bytes(open()?, (libc::SOL_SOCKET, libc::SO_LINGER), &linger)?;
+                    self.lingers = value != 0 && time != 0;
                 }
                 code::MULTICAST_IF => {
                     let value = if family == Family::Inet6 { value.to_ne_bytes() } else { value.to_be_bytes() };

@@ -414,6 +414,10 @@ impl Driver for Tcp {
         self.shut(port);
     }
 
+    fn stop_waits(&self) -> bool {
+        self.socket.options.lingers
+    }
+
     fn queued(&self) -> usize {
         self.output.queue.len()
     }
