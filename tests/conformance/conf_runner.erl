@@ -136,7 +136,9 @@ within(Suite, [{Init, Args} | Rest], Case, Config) ->
     end.
 
 group_name([], Config) -> Config;
-group_name([G], Config) -> [{tc_group_properties, [{name, G}]} | Config].
+group_name([G], Config) ->
+    Above = [[{name, Name}] || {tc_group_properties, [{name, Name}]} <- Config],
+    [{tc_group_properties, [{name, G}]}, {tc_group_path, Above} | Config].
 
 separately(Fun) ->
     Dictionary = get(conf_case),

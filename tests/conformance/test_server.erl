@@ -13,7 +13,8 @@ timetrap(_) -> make_ref().
 timetrap_cancel() -> ok.
 timetrap_cancel(_) -> ok.
 timetrap_scale_factor() -> 1.
-sleep(T) when is_integer(T); T =:= infinity -> timer:sleep(T);
+sleep(infinity) -> timer:sleep(infinity);
+sleep(T) when is_number(T) -> timer:sleep(trunc(T));
 sleep({hours, H}) -> timer:sleep(hours(H));
 sleep({minutes, M}) -> timer:sleep(minutes(M));
 sleep({seconds, S}) -> timer:sleep(seconds(S)).

@@ -33,13 +33,33 @@ fn helpers(world: &World, suite: &Suite) {
     }
 }
 
-/// The compiler in the folder of a suite. Headers that an installation lacks come with the sources.
+/// The compiler in the folder of a suite. Headers that an installation lacks come with the sources; those that a build makes, and the
+/// application's private ones, are the installation's.
 fn with_headers(world: &World, suite: &Suite) -> Command {
     let ebin = world.ebin(suite);
     let mut command = world.otp.erlc(&ebin);
     let libraries = suite.folder.parent().and_then(Path::parent).unwrap_or(&suite.folder);
     command.arg("-I").arg(libraries).arg("-pa").arg(&ebin).current_dir(&suite.folder).env("ERL_LIBS", world.libs());
+    for folder in private_headers(world, suite).into_iter().chain(installed(world, "public_key", "include")) {
+        command.arg("-I").arg(folder);
+    }
     command
+}
+
+/// The folders in which an application's own code finds its headers.
+fn private_headers(world: &World, suite: &Suite) -> Vec<PathBuf> {
+    let Some(source) = installed(world, suite.application, "src") else { return vec![] };
+    let within = std::fs::read_dir(&source).into_iter().flatten().flatten().map(|entry| entry.path());
+    let folders = within.filter(|path| path.is_dir()).collect::<Vec<_>>();
+    [source].into_iter().chain(folders).collect()
+}
+
+/// A folder of an installed application.
+fn installed(world: &World, application: &str, folder: &str) -> Option<PathBuf> {
+    let prefix = format!("{application}-");
+    let within = std::fs::read_dir(world.otp.root.join("lib")).ok()?.flatten();
+    let mut found = within.filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix));
+    found.next().map(|entry| entry.path().join(folder)).filter(|path| path.is_dir())
 }
 
 /// Modules that the suite's cases load, and its programs, drivers and NIFs of one C file each, which is nearly all of them.

@@ -7,8 +7,23 @@ use crate::stop::Stop;
 use std::path::{Path, PathBuf};
 
 /// Applications whose suites can be run. A suite that is named without its application is the first of these that has it.
-const APPLICATIONS: [&str; 9] =
-    ["emulator", "stdlib", "kernel", "compiler", "tools", "runtime_tools", "parsetools", "syntax_tools", "eunit"];
+const APPLICATIONS: [&str; 15] = [
+    "emulator",
+    "stdlib",
+    "kernel",
+    "compiler",
+    "tools",
+    "runtime_tools",
+    "parsetools",
+    "syntax_tools",
+    "eunit",
+    "crypto",
+    "public_key",
+    "asn1",
+    "ssl",
+    "ssh",
+    "inets",
+];
 
 /// A suite of OTP's.
 #[derive(Clone, Debug, PartialEq, Eq)]
