@@ -18,6 +18,10 @@ main() ->
     t:c(large_file, fun large_file/0),
     t:each(whole_turns, [{0, 0}, {0, 1 bsl 20}, {0, 1 bsl 21}, {1, (1 bsl 20) + 1}, {(1 bsl 20) + 7, 0}], fun({O, N}) -> whole_turns(O, N) end),
     t:c(from_descriptor, fun from_descriptor/0),
+    t:c(origins, fun origins/0),
+    t:c(lent, fun lent/0),
+    t:c(contradicted, fun contradicted/0),
+    t:c(chosen_names, fun chosen_names/0),
     t:each(wrong, [{foo, stream, tcp}, {inet, foo, tcp}, {inet, stream, foo}, {inet, stream, 17}, {99, 1, 0}], fun wrong/1),
     t:c(backend, fun backend/0).
 
@@ -158,12 +162,56 @@ from_descriptor() ->
     ok = socket:send(C, "abc"),
     {socket:recv(T, 3), [socket:getopt(T, O) || O <- [{otp, domain}, {socket, type}, {socket, protocol}]], socket:open(1000)}.
 
+%% Of one that is connected and one that is not.
+origins() ->
+    {_, S} = pair(inet),
+    {ok, U} = socket:open(inet, dgram, udp),
+    [origin(Of) || Of <- [S, U]].
+
+origin(Of) ->
+    {ok, Number} = socket:getopt(Of, {otp, fd}),
+    {ok, Copy} = socket:open(Number, #{dup => true}),
+    Own = fun(#{ctype := {fromfd, N}} = I) -> I#{ctype := {fromfd, N =:= Number}}; (I) -> I end,
+    [maps:with([ctype, wstates], Own(socket:info(X))) || X <- [Of, Copy]].
+
+%% A descriptor that is only lent is not closed, neither by the program nor at its end.
+lent() ->
+    {C, S} = pair(inet),
+    {ok, Number} = socket:getopt(S, {otp, fd}),
+    {ok, Lent} = socket:open(Number, #{dup => false}),
+    How = maps:get(ctype, socket:info(Lent)),
+    ok = socket:close(Lent),
+    {Pid, Monitor} = spawn_monitor(fun() -> {ok, _} = socket:open(Number, #{dup => false}) end),
+    receive {'DOWN', Monitor, process, Pid, _} -> ok end,
+    ok = socket:send(C, "abc"),
+    {How, socket:recv(S, 3, 1000)}.
+
+%% What the system says of a socket counts, whatever the options say.
+contradicted() ->
+    {ok, U} = socket:open(inet, dgram, udp),
+    {ok, Number} = socket:getopt(U, {otp, fd}),
+    [begin
+         {ok, S} = socket:open(Number, Options),
+         {Options, maps:with([domain, type, protocol], socket:info(S))}
+     end || Options <- [#{domain => inet6}, #{domain => foo, type => foo}, #{type => stream}, #{protocol => 0}, #{domain => 77, type => 99, protocol => 200}]].
+
+%% Without a path the system chooses a name.
+chosen_names() ->
+    Names = [begin
+                 {ok, S} = socket:open(local, Type),
+                 ok = socket:bind(S, #{family => local, path => <<>>}),
+                 {ok, #{path := <<0, Name/binary>>}} = socket:sockname(S),
+                 Name
+             end || Type <- [stream, dgram]],
+    {ok, D} = socket:open(local, dgram),
+    {[byte_size(N) > 0 || N <- Names], hd(Names) =/= lists:last(Names), socket:sendto(D, <<"x">>, #{family => local, path => <<>>})}.
+
 wrong({Domain, Type, Protocol}) -> socket:open(Domain, Type, Protocol).
 
 backend() ->
     {ok, L} = gen_tcp:listen(0, [{inet_backend, socket}, binary, {active, false}, {packet, 2}, {ip, loopback}]),
     {ok, Port} = inet:port(L),
-    {ok, C} = gen_tcp:connect(loopback, Port, [{inet_backend, socket}, binary, {packet, 2}, {active, once}]),
+    {ok, C} = gen_tcp:connect({127, 0, 0, 1}, Port, [{inet_backend, socket}, binary, {packet, 2}, {active, once}]),
     {ok, S} = gen_tcp:accept(L),
     ok = gen_tcp:send(S, "hello"),
     Got = receive {tcp, C, Data} -> Data after 1000 -> none end,

@@ -15,6 +15,7 @@ main() ->
     t:c(cancel, fun cancel/0),
     t:c(cancel_others, fun cancel_others/0),
     t:c(closing, fun closing/0),
+    t:c(told_and_closed, fun told_and_closed/0),
     t:c(reader_ends, fun reader_ends/0),
     t:c(owner_ends, fun owner_ends/0),
     t:c(given_away, fun given_away/0),
@@ -179,6 +180,15 @@ closing() ->
     Got = got([{S, socket}, {H, handle}]),
     P ! stop,
     {R, lists:sort(Got), socket:recv(C, 0, 1000), socket:recv(S), socket:close(S), socket:cancel(S, {select_info, recv, H})}.
+
+%% Who has been told that it may try learns of the end by trying.
+told_and_closed() ->
+    {C, S} = pair(),
+    {select, {select_info, _, Reference}} = socket:recv(S, 0, nowait),
+    ok = socket:send(C, "abc"),
+    receive {'$socket', S, select, Reference} -> ok end,
+    ok = socket:close(S),
+    {receive {'$socket', S, What, _} -> What after 300 -> nothing end, socket:recv(S, 0, nowait)}.
 
 %% The first reader ends: the next one's turn.
 reader_ends() ->

@@ -129,8 +129,8 @@ impl Address {
                 if path.len() >= size_of::<libc::sockaddr_un>() - 2 {
                     return None;
                 }
-                // A path ends with a NUL, an abstract name begins with one.
-                let end: &[u8] = if path.first() == Some(&0) { &[] } else { &[0] };
+                // A path ends with a NUL, an abstract name begins with one. With neither, Linux chooses an abstract name (unix(7), autobind).
+                let end: &[u8] = if path.first().is_none_or(|first| *first == 0) { &[] } else { &[0] };
                 Address::of_bytes(&[&head, &path, end])
             }
             _ => {
@@ -298,7 +298,7 @@ mod tests {
             there_and_back(&[family("inet6"), port, loopback, zeroes[0], zeroes[1]]),
             Some((libc::AF_INET6, 28, true))
         );
-        for (name, len) in [(&b"/tmp/a"[..], 9), (b"\0abstract", 11)] {
+        for (name, len) in [(&b"/tmp/a"[..], 9), (b"\0abstract", 11), (b"", 2)] {
             let path = (am::path.term(), arena.binary(name));
             assert_eq!(there_and_back(&[family("local"), path]), Some((libc::AF_UNIX, len, true)));
         }

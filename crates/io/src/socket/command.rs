@@ -5,7 +5,7 @@ use super::open::type_term;
 use super::owners::Sockets;
 use super::owners::TOTALS;
 use super::send::PIECES;
-use super::state::{COUNTERS, Handle, flag};
+use super::state::{COUNTERS, Handle, Origin, flag};
 use super::terms::{Fields, atom_of, map_of};
 use myriad_sync::atomic::Ordering;
 use myriad_term::{Build, Term, am};
@@ -76,10 +76,16 @@ pub(super) fn info_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let counters = map_of(ctx, &counters);
     let (reading, writing) = (flags(ctx, state.reading), flags(ctx, state.writing));
     let kind = handle.socket.kind;
+    let from = atom_of("fromfd");
+    let origin = match handle.socket.origin {
+        Origin::Opened => atom_of("normal"),
+        Origin::Lent => from,
+        Origin::CopyOf(number) => ctx.tuple(&[from, Term::small(i64::from(number))]),
+    };
     let waiting = |queue: &super::wait::Queue| Term::small(queue.len() as i64);
     let pairs = [
         (atom_of("counters"), counters),
-        (atom_of("ctype"), atom_of("normal")),
+        (atom_of("ctype"), origin),
         (am::domain.term(), family_term(kind.domain)),
         (am::type_.term(), type_term(kind.kind)),
         (am::protocol.term(), Term::small(i64::from(kind.protocol))),

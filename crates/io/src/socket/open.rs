@@ -2,7 +2,7 @@
 
 use super::address::family_number;
 use super::owners::Sockets;
-use super::state::{BUFFER, CONTROL, Count, Handle, Kind, Settings, Socket, State, flag, with_open};
+use super::state::{BUFFER, CONTROL, Count, Handle, Kind, Origin, Settings, Socket, State, flag, with_open};
 use super::terms::{Fields, atom_of, error, invalid, ok, raise_invalid};
 use super::wait::{self, Side};
 use crate::port::{System, Watch, close_socket};
@@ -56,9 +56,9 @@ fn settings(sockets: &Sockets, options: Fields) -> Option<Settings> {
 }
 
 /// A reference to a socket of the caller's, which the registry is told of.
-pub(super) fn reference(ctx: &mut Ctx<'_>, fd: OwnedFd, kind: Kind, settings: Settings) -> Term {
+fn reference(ctx: &mut Ctx<'_>, from: (OwnedFd, Origin), kind: Kind, settings: Settings) -> Term {
     let sockets = Sockets::of(ctx.vm);
-    let socket = Arc::new(Socket::new(sockets, fd, kind, ctx.pid(), settings));
+    let socket = Arc::new(Socket::new(sockets, from, kind, ctx.pid(), settings));
     let numbers = ctx.sched.next_ref();
     let magic = Magic::new::<Arc<Socket>>(numbers, socket.clone());
     sockets.owners.owns(ctx.pid(), &socket, magic.clone());
@@ -96,7 +96,7 @@ pub(super) fn open_4(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         Ok(fd) => {
             let raw = fd.as_raw_fd();
             let protocol = if protocol == 0 { own_number(raw, libc::SO_PROTOCOL).unwrap_or(0) } else { protocol };
-            let socket = reference(ctx, fd, Kind { domain, kind, protocol }, settings);
+            let socket = reference(ctx, (fd, Origin::Opened), Kind { domain, kind, protocol }, settings);
             ok(ctx, socket)
         }
         Err(errno) => posix::error(ctx, errno),
@@ -121,23 +121,13 @@ pub(super) fn open_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Ok(number) = i32::try_from(number) else { return badarg() };
     let Some(settings) = settings(Sockets::of(ctx.vm), options) else { return badarg() };
     let given = |key| options.get_by(key);
-    let domain = match given("domain").map(family_number) {
-        Some(None) => return invalid(ctx, am::domain),
-        Some(domain) => domain,
-        None => own_number(number, libc::SO_DOMAIN),
-    };
-    let kind = match given("type").map(type_number) {
-        Some(None) => return invalid(ctx, am::type_),
-        Some(kind) => kind,
-        None => own_number(number, libc::SO_TYPE),
-    };
-    let protocol = match given("protocol") {
-        Some(protocol) => protocol.as_small().and_then(|number| i32::try_from(number).ok()),
-        None => own_number(number, libc::SO_PROTOCOL),
-    };
+    // The options say only what the system does not.
+    let domain = own_number(number, libc::SO_DOMAIN).or_else(|| given("domain").and_then(family_number));
+    let kind = own_number(number, libc::SO_TYPE).or_else(|| given("type").and_then(type_number));
+    let given_protocol = || given("protocol").and_then(Term::as_small).and_then(|number| i32::try_from(number).ok());
+    let protocol = own_number(number, libc::SO_PROTOCOL).or_else(given_protocol).unwrap_or(0);
     let Some(domain) = domain else { return invalid(ctx, am::domain) };
     let Some(kind) = kind else { return invalid(ctx, am::type_) };
-    let Some(protocol) = protocol else { return badarg() };
     let dup = match given("dup") {
         None => true,
         Some(dup) => match dup.as_bool() {
@@ -147,7 +137,8 @@ pub(super) fn open_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     };
     match taken(number, dup) {
         Ok(fd) => {
-            let socket = reference(ctx, fd, Kind { domain, kind, protocol }, settings);
+            let origin = if dup { Origin::CopyOf(number) } else { Origin::Lent };
+            let socket = reference(ctx, (fd, origin), Kind { domain, kind, protocol }, settings);
             ok(ctx, socket)
         }
         Err(errno) => posix::error(ctx, errno),
@@ -162,14 +153,15 @@ fn taken(number: i32, dup: bool) -> Result<OwnedFd, Errno> {
     // SAFETY: only for calls that fail if the number is no open descriptor.
     let borrowed = unsafe { BorrowedFd::borrow_raw(number) };
     let flags = rustix::fs::fcntl_getfl(borrowed)?;
-    let fd = if dup {
-        rustix::io::fcntl_dupfd_cloexec(borrowed, 0)?
+    // A copy shares them.
+    rustix::fs::fcntl_setfl(borrowed, flags | rustix::fs::OFlags::NONBLOCK)?;
+    if dup {
+        Ok(rustix::io::fcntl_dupfd_cloexec(borrowed, 0)?)
     } else {
-        // SAFETY: it is open, and the caller gives it away: it is closed with the socket, as by OTP.
-        unsafe { OwnedFd::from_raw_fd(number) }
-    };
-    rustix::fs::fcntl_setfl(&fd, flags | rustix::fs::OFlags::NONBLOCK)?;
-    Ok(fd)
+        // SAFETY: it is open, and never closed by this, as the socket is `Origin::Lent` (as by OTP). Whoever owns it may close it before, and
+        // the number may be another's then: every use of it is a system call, which meets that one or fails.
+        Ok(unsafe { OwnedFd::from_raw_fd(number) })
+    }
 }
 
 /// Closes a socket that is open, but for its descriptor, which the caller [closes](close_socket) when it has left the lock: those that wait are told so.
@@ -281,7 +273,7 @@ pub(super) fn accept_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     match accepted {
         None => answer,
         Some((fd, kind, settings)) => {
-            let socket = reference(ctx, fd, kind, settings);
+            let socket = reference(ctx, (fd, Origin::Opened), kind, settings);
             ok(ctx, socket)
         }
     }

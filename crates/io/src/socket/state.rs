@@ -100,10 +100,22 @@ pub(super) struct Settings {
     pub(super) control_out: usize,
 }
 
+/// Where a socket's descriptor comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Origin {
+    /// It was opened or accepted.
+    Opened,
+    /// It is another's, which closes it.
+    Lent,
+    /// A copy of the one of this number.
+    CopyOf(i32),
+}
+
 /// A socket.
 pub(super) struct Socket {
     pub(super) sockets: &'static Sockets,
     pub(super) kind: Kind,
+    pub(super) origin: Origin,
     state: Mutex<State>,
 }
 
@@ -131,13 +143,22 @@ pub(super) struct State {
 
 impl Socket {
     /// Of an open descriptor that does not block.
-    pub(super) fn new(sockets: &'static Sockets, fd: OwnedFd, kind: Kind, owner: Pid, settings: Settings) -> Socket {
+    pub(super) fn new(
+        sockets: &'static Sockets,
+        (fd, origin): (OwnedFd, Origin),
+        kind: Kind,
+        owner: Pid,
+        settings: Settings,
+    ) -> Socket {
+        // What others opened they may have connected.
+        let is_connected = origin != Origin::Opened && rustix::net::getpeername(&fd).is_ok();
+        let watch = Watch::of_socket(fd, true);
         let state = State {
-            watch: Some(Watch::of_socket(fd, true)),
+            watch: Some(if origin == Origin::Lent { watch.lent() } else { watch }),
             number: None,
             owner: Some(owner),
             reading: 0,
-            writing: 0,
+            writing: if is_connected { flag::CONNECTED } else { 0 },
             readers: Queue::default(),
             acceptors: Queue::default(),
             writers: Queue::default(),
@@ -149,7 +170,7 @@ impl Socket {
             file: None,
         };
         sockets.count(kind, true);
-        Socket { sockets, kind, state: Mutex::new(&STATE_CLASS, state) }
+        Socket { sockets, kind, origin, state: Mutex::new(&STATE_CLASS, state) }
     }
 
     /// Is it one of bytes in a row, whose end can come?
@@ -169,8 +190,9 @@ impl Drop for Socket {
         if let Some(number) = state.number {
             self.sockets.forget(number);
         }
-        if state.watch.is_some() {
+        if let Some(watch) = state.watch.take() {
             self.sockets.count(self.kind, false);
+            watch.end();
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Processes that wait for a socket. One of each direction is served, the others stand in a queue behind it.
 //!
 //! Who asks for what is not there yet is answered `select`, and gets `{'$socket', Socket, select, Reference}` when it may ask again; when it
-//! cannot be any more, `{'$socket', Socket, abort, {Reference, Reason}}`.
+//! cannot be any more, `{'$socket', Socket, abort, {Reference, Reason}}`: one of the two.
 //!
 //! WA1. Only the first of a queue tries the system, and who does not want to wait. It stays the first until it has had what it wanted, has failed, has taken its wish back or
 //!      has ended; then the next one is told, if the descriptor is ready.
@@ -99,8 +99,11 @@ impl Waiter {
         }
     }
 
-    /// Tells it that it waits in vain.
+    /// Tells it that it waits in vain, unless it has been told to try, where it meets the reason.
     fn abort(&self, system: &System, reason: Atom) {
+        if self.told {
+            return;
+        }
         let reference = self.reference;
         message(system, self.pid, &self.socket, am::abort, |draft| {
             let reference = draft.reference(reference);

@@ -5,7 +5,7 @@ use myriad_term::Port as PortId;
 use myriad_vm::Vm;
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
 
 /// Marks the keys of descriptors that are waited for in both directions.
 pub(super) const BOTH: u64 = 1 << 60;
@@ -24,6 +24,8 @@ pub(crate) struct Watch {
     side: Side,
     /// Waited for all the time: an event for each time that it becomes ready.
     edge: bool,
+    /// It is another's: it is not closed.
+    lent: bool,
     state: Registered,
 }
 
@@ -57,7 +59,7 @@ fn key_of(port: PortId, side: Side) -> u64 {
 impl Watch {
     /// For a file descriptor, not waited for yet.
     pub(crate) fn new(fd: OwnedFd, side: Side) -> Watch {
-        Watch { fd, side, edge: false, state: Registered::No }
+        Watch { fd, side, edge: false, lent: false, state: Registered::No }
     }
 
     /// For reading from a non-blocking pipe: once armed it need not be armed again after it has been seen empty.
@@ -68,6 +70,11 @@ impl Watch {
     /// For a non-blocking socket, which need be armed once only. With `output`, both directions are told of.
     pub(crate) fn of_socket(fd: OwnedFd, output: bool) -> Watch {
         Watch { edge: true, ..Watch::new(fd, if output { Side::Both } else { Side::Input }) }
+    }
+
+    /// The same for a descriptor that stays open when this ends ([`Watch::close`], [`Watch::end`]).
+    pub(crate) fn lent(self) -> Watch {
+        Watch { lent: true, ..self }
     }
 
     /// The file descriptor.
@@ -127,9 +134,17 @@ impl Watch {
         }
     }
 
-    /// Waits no more, and closes it.
+    /// Waits no more, and closes it, unless it is lent.
     pub(crate) fn close(mut self, pollers: &Pollers) {
         // If that fails, closing ends it too, but for copies of the descriptor.
         self.leave(pollers);
+        self.end();
+    }
+
+    /// Closes it, unless it is lent.
+    pub(crate) fn end(self) {
+        if self.lent {
+            let _ = self.fd.into_raw_fd();
+        }
     }
 }
