@@ -12,7 +12,9 @@
 //! Sizes. The young block follows what survived and what is on the stack: as much again is left free, but beyond that
 //! no more than [`NURSERY`] words (more would leave the cache and lengthen pauses) or what the roots and the stack
 //! weigh (every collection reads them all, so collections must become rarer as these grow). A heap that is collected
-//! again and again while hardly any other on its thread is gets [`BUSY`] words whatever survives. The old block gets
+//! again and again while hardly any other on its thread is gets [`BUSY`] words whatever survives. A block that had to be larger, because
+//! all might have survived, and of which hardly anything is used, goes back to [`RESTING`] words: else each process that gets
+//! messages in blocks of their own would end with a block that holds many times what it needs. The old block gets
 //! twice what it must hold: so a heap that grows to N words is copied about twice by all fullsweeps together. A heap whose size is
 //! limited gets what it needs, where room that is only wished for would end the process now or when it is full.
 
@@ -33,6 +35,8 @@ use std::ptr;
 const NURSERY: usize = 64 * 1024;
 /// Words of the young block of a heap that is its thread's busiest.
 const BUSY: usize = 10_958;
+/// Words of the young block of any other heap of which hardly anything survives; OTP's heaps come to as many.
+const RESTING: usize = 2_586;
 /// Up to this number of words a fullsweep puts all into the young block.
 /// (Small in tests, as the other bounds are, so that small heaps meet every way of collecting.)
 const SINGLE: usize = if cfg!(test) { 300 } else { 16 * 1024 };
@@ -329,7 +333,7 @@ impl Heap {
         } else if busy {
             NURSERY
         } else {
-            BUSY
+            RESTING
         };
         let wanted = if needed > size {
             sizes::at_least(needed)
