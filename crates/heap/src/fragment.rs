@@ -181,13 +181,19 @@ impl Fragment {
     /// [`Message::absorb`]: crate::Message::absorb
     #[inline]
     pub fn movable_words(&self) -> Option<usize> {
+        self.movable().map(|(_, words)| words)
+    }
+
+    /// The same, and where they begin.
+    #[inline]
+    pub(crate) fn movable(&self) -> Option<(*mut u64, usize)> {
         if self.chunks.is_null() {
             return None;
         }
         // SAFETY: the fragment's own chunk.
         unsafe {
             let movable = (*self.chunks).off_heap.first.is_null() && (*self.chunks).next.is_null();
-            movable.then(|| Chunk::used(self.chunks))
+            movable.then(|| (Chunk::start(self.chunks), Chunk::used(self.chunks)))
         }
     }
 
@@ -329,6 +335,22 @@ mod tests {
         let payload = Payload::build(4, |draft| (0..1000).fold(Term::NIL, |list, i| draft.cons(Term::small(i), list)));
         assert_eq!(payload.words(), 2000);
         assert!(payload.term().list_iter().zip((0..1000).rev()).all(|(t, i)| t.as_small() == Some(i)));
+    }
+
+    #[test]
+    fn what_settles_moves_to_the_block_or_joins_the_heap() {
+        let mut heap = crate::Heap::new(&crate::Settings::default());
+        let small = || Payload::build(4, |draft| draft.list(&[Term::small(1), Term::OK]));
+        assert_eq!(small().settle(&mut heap).list_length(), Some(2));
+        assert_eq!((heap.used_words(), heap.info().mbuf_size), (4, 0));
+        let large = Payload::build(4, |draft| (0..1000).fold(Term::NIL, |list, i| draft.cons(Term::small(i), list)));
+        assert_eq!(large.settle(&mut heap).list_length(), Some(1000));
+        assert_eq!(heap.info().mbuf_size, 2000, "the block has no room");
+        let shared = SharedBinary::from_bytes(&[0; 100]);
+        assert!(Payload::build(0, |draft| draft.shared_binary(shared.clone())).settle(&mut heap).is_bitstring());
+        assert_eq!(shared.references(), 2, "it is counted, and stays where it is");
+        drop(heap);
+        assert_eq!(shared.references(), 1);
     }
 
     #[test]

@@ -153,6 +153,22 @@ impl Payload {
         self.term
     }
 
+    /// The same, but its words move to the heap's block if they are [movable](Fragment::movable_words) and the block has [room](Heap::ensure).
+    pub fn settle(self, heap: &mut Heap) -> Term {
+        let Payload { mut term, fragment } = self;
+        let Some(fragment) = fragment else { return term };
+        match fragment.movable().filter(|(_, words)| heap.ensure(*words)) {
+            Some((start, words)) => {
+                let mut none = Term::NONE;
+                // SAFETY: PL1: nothing but the term refers to the words, which are the fragment's own, in one chunk and none of them
+                // counted; there is room for them.
+                unsafe { heap.move_in(start, words, [&mut term, &mut none]) };
+            }
+            None => heap.attach(fragment),
+        }
+        term
+    }
+
     /// A term that lies in a fragment.
     ///
     /// # Safety

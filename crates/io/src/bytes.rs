@@ -182,14 +182,13 @@ pub fn io_vector(list: TermRef<'_>) -> Option<Vec<Piece>> {
 
 /// All bytes of an iolist or binary, in one run; nothing if the term is none. Iterative: iolists may be millions deep.
 pub fn iodata(term: TermRef<'_>) -> Option<Vec<u8>> {
-    let mut out = Vec::new();
-    walk(term, |part| {
+    let mut out = Vec::with_capacity(FEW);
+    for part in Parts::of(term) {
         match part {
-            Part::Byte(byte) => out.push(byte),
+            Part::Byte(byte) => out.push(u8::try_from(byte).ok()?),
             Part::Binary(binary) => out.extend_from_slice(&binary.as_binary()?),
         }
-        Some(())
-    })?;
+    }
     Some(out)
 }
 
@@ -213,10 +212,10 @@ impl Output {
         if !term.is_list() {
             return None;
         }
-        let (mut pieces, mut run) = (Vec::new(), Vec::new());
-        walk(term, |part| {
+        let (mut pieces, mut run) = (Vec::new(), Vec::with_capacity(FEW));
+        for part in Parts::of(term) {
             match part {
-                Part::Byte(byte) => run.push(byte),
+                Part::Byte(byte) => run.push(u8::try_from(byte).ok()?),
                 Part::Binary(binary) => match Piece::of(binary).filter(|_| is_large(binary)) {
                     Some(piece) => {
                         if !run.is_empty() {
@@ -227,8 +226,7 @@ impl Output {
                     None => run.extend_from_slice(&binary.as_binary()?),
                 },
             }
-            Some(())
-        })?;
+        }
         if pieces.is_empty() {
             return Some(Output::One(Piece::Own(run, 0)));
         }
@@ -268,39 +266,56 @@ fn is_large(binary: TermRef<'_>) -> bool {
     binary.as_bits().is_some_and(|bits| bits.len() >= APART * 8)
 }
 
+/// Room for a short iolist, such as a request to a port.
+const FEW: usize = 64;
+
 /// A part of an iolist.
 enum Part<'h> {
-    Byte(u8),
-    /// What stands where a binary may; it may be none.
+    /// What stands where a byte may.
+    Byte(i64),
+    /// What stands where a binary may.
     Binary(TermRef<'h>),
 }
 
-/// Goes through an iolist in order; nothing if it is none, or `each` gives nothing.
-fn walk<'h>(term: TermRef<'h>, mut each: impl FnMut(Part<'h>) -> Option<()>) -> Option<()> {
-    let mut rest = vec![term];
-    while let Some(mut at) = rest.pop() {
+/// The parts of what may be an iolist, in order.
+struct Parts<'h> {
+    at: Option<TermRef<'h>>,
+    /// The lists around it, behind it.
+    rest: Vec<TermRef<'h>>,
+}
+
+impl<'h> Parts<'h> {
+    fn of(term: TermRef<'h>) -> Parts<'h> {
+        Parts { at: Some(term), rest: Vec::new() }
+    }
+}
+
+impl<'h> Iterator for Parts<'h> {
+    type Item = Part<'h>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Part<'h>> {
         loop {
-            if let Some((head, tail)) = at.as_cons() {
-                if let Some(byte) = head.as_small() {
-                    each(Part::Byte(u8::try_from(byte).ok()?))?;
-                    at = tail;
-                } else if head.is_list() {
-                    rest.push(tail);
-                    at = head;
-                } else {
-                    each(Part::Binary(head))?;
-                    at = tail;
+            let at = self.at?;
+            let Some((head, tail)) = at.as_cons() else {
+                self.at = self.rest.pop();
+                if at.is_nil() {
+                    continue;
                 }
-            } else if at.is_nil() {
-                break;
-            } else {
                 // A binary, alone or as the tail of a list. A byte may not be a tail.
-                each(Part::Binary(at))?;
-                break;
+                return Some(Part::Binary(at));
+            };
+            self.at = Some(tail);
+            if let Some(byte) = head.as_small() {
+                return Some(Part::Byte(byte));
             }
+            if !head.is_list() {
+                return Some(Part::Binary(head));
+            }
+            self.rest.push(tail);
+            self.at = Some(head);
         }
     }
-    Some(())
 }
 
 /// Reads at most `most` bytes to the end of a vector that has room.

@@ -164,7 +164,7 @@ struct Common {
     waiters: Vec<Waiter>,
     /// Commands that were left, and wait until it is less busy.
     commands: Vec<Operation>,
-    /// Who sends at this moment and is answered by its call.
+    /// Who is answered by its call at this moment.
     direct: Option<sender::Direct>,
 }
 

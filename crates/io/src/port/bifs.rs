@@ -383,7 +383,17 @@ fn port_set_data_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 fn port_get_data_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let Some((_, port)) = open(ctx, args[0]) else { return badarg() };
-    let data = port.lock().common.data.as_ref().map(|d| Payload::copy(d.term()));
-    Ok(data.map_or(Term::UNDEFINED, |d| d.attach(&mut ctx.state.heap)))
+    let Ok(Some(port)) = find(ctx, args[0]) else { return badarg() };
+    let state = port.lock();
+    if !state.common.is_open() {
+        return badarg();
+    }
+    let Some(data) = &state.common.data else { return Ok(Term::UNDEFINED) };
+    // As `inet` has it: the name of a module.
+    if let Some(immediate) = data.term().as_immediate() {
+        return Ok(immediate);
+    }
+    let data = Payload::copy(data.term());
+    drop(state);
+    Ok(data.attach(&mut ctx.state.heap))
 }

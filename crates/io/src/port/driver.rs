@@ -13,7 +13,7 @@ use super::shared_lock::SharedLock;
 use super::tell::Tell;
 use super::{Common, Phase, Port, State, System};
 use crate::bytes::{Output, Piece};
-use myriad_process::TimerId;
+use myriad_process::{Payload, TimerId};
 use myriad_sync::Arc;
 use myriad_sync::atomic::Ordering;
 use myriad_term::{Atom, Pid, Term, am};
@@ -88,6 +88,12 @@ pub trait Driver: Send + Any {
     /// May [`Driver::stop`] wait, against DR1, because the program has asked for that? Then the port is closed on a dirty I/O scheduler.
     fn stop_waits(&self) -> bool {
         false
+    }
+
+    /// What `{inet_async, Port, Number, Answer}` would answer at once who asks it to receive so many bytes (0: a packet); nothing, and nothing is
+    /// done, if it would not be at once.
+    fn receive_at_once(&mut self, _: &mut Context<'_>, _caller: Pid, _length: u32) -> Option<Payload> {
+        None
     }
 
     /// Bytes of output that are not written yet.

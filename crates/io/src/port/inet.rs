@@ -35,11 +35,12 @@ pub(super) mod udp;
 
 use super::driver::Context;
 use super::poll::{Pollers, Watch};
+use super::sender::Direct;
 use crate::posix;
 use crate::system::set_option;
 use address::{Address, Family};
 use myriad_heap::Draft;
-use myriad_process::TimerId;
+use myriad_process::{Payload, TimerId};
 use myriad_term::{Atom, Pid, TermRef};
 use options::Options;
 use rustix::io::Errno;
@@ -128,7 +129,10 @@ fn encode(answer: Answer) -> Option<Vec<u8>> {
         Err(Refusal::BadPort) => (0, b"exbadport"),
         Err(Refusal::BadArgument) => return None,
     };
-    Some([&[first], rest].concat())
+    let mut all = Vec::with_capacity(1 + rest.len());
+    all.push(first);
+    all.extend_from_slice(rest);
+    Some(all)
 }
 
 /// The request behind an operation's number.
@@ -165,10 +169,11 @@ impl Purpose {
     }
 }
 
-/// A process that waits for an answer: `{inet_async, Socket, Number, Result}`.
+/// A process that waits for an answer: `{inet_async, Socket, Number, Result}`, or the result by its call.
 struct Asked {
     caller: Pid,
-    number: u16,
+    /// None where the call answers.
+    number: Option<u16>,
     timer: Option<TimerId>,
 }
 
@@ -183,16 +188,22 @@ impl Asked {
     }
 
     fn without_timer(caller: Pid, number: u16) -> Asked {
-        Asked { caller, number, timer: None }
+        Asked { caller, number: Some(number), timer: None }
+    }
+
+    /// One that is answered by its call, if it is answered before that returns.
+    fn by_call(caller: Pid) -> Asked {
+        Asked { caller, number: None, timer: None }
     }
 
     fn set_timer(&mut self, port: &Context<'_>, time: u32, purpose: Purpose) {
-        self.timer = Some(port.set_timer(u64::from(time), purpose.timer(u32::from(self.number))));
+        debug_assert!(self.number.is_some(), "nobody waits for a time who is answered by the call");
+        self.timer = Some(port.set_timer(u64::from(time), purpose.timer(u32::from(self.number.unwrap_or(0)))));
     }
 
     /// Is it the timer of this request?
     fn has_timer(&self, timer: u64) -> bool {
-        timer as u32 == u32::from(self.number)
+        self.number.is_some_and(|number| timer as u32 == u32::from(number))
     }
 
     /// Nobody waits any more.
@@ -202,14 +213,21 @@ impl Asked {
         }
     }
 
-    fn answer(self, port: &Context<'_>, outcome: Result<(), Atom>) {
-        messages::answer(port, self.caller, self.number, outcome);
-        self.cancel(port);
+    fn answer(self, port: &mut Context<'_>, outcome: Result<(), Atom>) {
+        self.answer_with(port, 0, |f| messages::result(f, outcome));
     }
 
     /// With a result that is built in place, of about so many words.
-    fn answer_with(self, port: &Context<'_>, words: usize, build: impl for<'b> FnOnce(&mut Draft<'b>) -> TermRef<'b>) {
-        messages::answer_with(port, self.caller, self.number, words, build);
+    fn answer_with(
+        self,
+        port: &mut Context<'_>,
+        words: usize,
+        build: impl for<'b> FnOnce(&mut Draft<'b>) -> TermRef<'b>,
+    ) {
+        match self.number {
+            Some(number) => messages::answer_with(port, self.caller, number, words, build),
+            None => port.common.direct = Some(Direct::Receive(Payload::build(words + 16, build))),
+        }
         self.cancel(port);
     }
 }

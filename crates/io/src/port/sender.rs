@@ -1,30 +1,38 @@
-//! A process that sends through a port and is answered by its call.
+//! A process that sends or receives through a port and is answered by its call.
 
+use myriad_process::Payload;
 use myriad_term::{Atom, Pid};
 
-/// Who sends, and what it is answered.
-pub(super) struct Direct {
-    sender: Pid,
-    outcome: Option<Result<(), Atom>>,
+/// Who is answered by its call at this moment, and what.
+pub(super) enum Direct {
+    /// Who sends, and what it is answered.
+    Send(Pid, Option<Result<(), Atom>>),
+    /// What has been received.
+    Receive(Payload),
 }
 
 impl Direct {
-    /// One that is not answered yet.
-    pub(super) fn of(sender: Pid) -> Direct {
-        Direct { sender, outcome: None }
+    /// One that sends and is not answered yet.
+    pub(super) fn sender(pid: Pid) -> Direct {
+        Direct::Send(pid, None)
     }
 
-    /// What it has been answered.
-    pub(super) fn outcome(&self) -> Option<Result<(), Atom>> {
-        self.outcome
+    /// What a sender has been answered.
+    pub(super) fn outcome(self) -> Option<Result<(), Atom>> {
+        match self {
+            Direct::Send(_, outcome) => outcome,
+            Direct::Receive(_) => None,
+        }
     }
 
     /// Takes the answer to a sender; `false` if it is another's, or a second one.
     pub(super) fn take(&mut self, to: Pid, outcome: Result<(), Atom>) -> bool {
-        let is_asked = self.sender == to && self.outcome.is_none();
-        if is_asked {
-            self.outcome = Some(outcome);
+        match self {
+            Direct::Send(sender, open @ None) if *sender == to => {
+                *open = Some(outcome);
+                true
+            }
+            _ => false,
         }
-        is_asked
     }
 }

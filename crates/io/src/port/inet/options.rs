@@ -4,6 +4,7 @@
 use super::address::{Family, INET, INET6};
 use super::take_u32;
 use crate::system::{self, get_option as get_bytes, set_option as set_bytes};
+use myriad_term::TermRef;
 use myriad_term::packet::{Format, Limits, Line};
 use rustix::io::Errno;
 use rustix::net::SocketType;
@@ -20,6 +21,19 @@ pub(super) enum Active {
     Once,
     /// It gets this number of packets more.
     Times(i16),
+}
+
+impl Active {
+    /// The bytes that set the option to a value that has a name.
+    pub(super) fn named(value: TermRef<'_>) -> Option<[u8; 5]> {
+        let number = match value.as_atom()?.text() {
+            "false" => 0,
+            "true" => 1,
+            "once" => 2,
+            _ => return None,
+        };
+        Some([code::ACTIVE, 0, 0, 0, number])
+    }
 }
 
 /// How the owner gets what is `active`.

@@ -23,6 +23,7 @@ use super::{Answer, Asked, FOREVER, INVALID, Purpose, Refusal, Socket, encode, m
 use crate::bytes::{Output, Piece};
 use crate::posix;
 use input::Input;
+use myriad_process::Payload;
 use myriad_term::{Atom, Pid, am};
 use output::Sending;
 use rustix::io::Errno;
@@ -347,6 +348,10 @@ impl Driver for Tcp {
 
     fn answers_at_once(&self, len: usize) -> bool {
         self.output.has_room(len, self.socket.options.high)
+    }
+
+    fn receive_at_once(&mut self, port: &mut Context<'_>, caller: Pid, length: u32) -> Option<Payload> {
+        self.receive_now(port, caller, length)
     }
 
     fn control(&mut self, port: &mut Context<'_>, caller: Pid, operation: u32, data: &[u8]) -> Option<Vec<u8>> {

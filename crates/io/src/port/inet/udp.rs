@@ -129,7 +129,7 @@ impl Udp {
         }
     }
 
-    fn wait(&mut self, port: &Context<'_>) {
+    fn wait(&mut self, port: &mut Context<'_>) {
         if let Err(errno) = self.socket.wait(port) {
             self.tell_error(port, errno);
         }
@@ -159,7 +159,7 @@ impl Udp {
         }
     }
 
-    fn deliver(&mut self, port: &Context<'_>, from: &Address, beside: &[(u8, i32)], bytes: &[u8]) {
+    fn deliver(&mut self, port: &mut Context<'_>, from: &Address, beside: &[(u8, i32)], bytes: &[u8]) {
         let id = port.port.id.term();
         let options = &self.socket.options;
         let words = 4 * beside.len() + if options.binary { 2 * options.header } else { 2 * bytes.len() } + 64;
@@ -191,7 +191,7 @@ impl Udp {
         }
     }
 
-    fn tell_error(&mut self, port: &Context<'_>, errno: Errno) {
+    fn tell_error(&mut self, port: &mut Context<'_>, errno: Errno) {
         match self.receive.take() {
             Some(receive) => receive.answer(port, Err(posix::atom(errno))),
             None => messages::tell_reason(port, am::udp_error, posix::atom(errno)),

@@ -4,7 +4,7 @@ use super::super::super::driver::Context;
 use super::super::super::options::Settings;
 use super::super::super::signals;
 use super::super::options::Active;
-use super::super::{Answer, Asked, FOREVER, INVALID, Purpose, Socket, messages};
+use super::super::{Answer, Asked, FOREVER, INVALID, Purpose, Socket};
 use super::{DRIVER, State, Tcp, opened, time_of};
 use crate::posix;
 use myriad_term::{Build, Pid, Port as PortId, am};
@@ -51,8 +51,8 @@ impl Tcp {
             && let Err(errno) = self.socket.wait(port)
         {
             // Nobody would tell them of a connection.
-            for asked in self.acceptors.drain(..) {
-                messages::answer(port, asked.caller, asked.number, Err(posix::atom(errno)));
+            for asked in std::mem::take(&mut self.acceptors) {
+                asked.answer(port, Err(posix::atom(errno)));
             }
         }
     }

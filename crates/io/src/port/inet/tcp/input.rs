@@ -5,11 +5,13 @@
 
 use super::super::super::driver::Context;
 use super::super::super::poll;
+use super::super::super::sender::Direct;
 use super::super::options::{Active, Deliver, Options};
 use super::super::{Answer, Asked, INVALID, Purpose, Refusal, messages};
 use super::{State, Tcp, time_of};
 use crate::bytes::read_onto;
 use myriad_heap::Draft;
+use myriad_process::Payload;
 use myriad_term::binary::HEAP_BINARY_LIMIT;
 use myriad_term::packet::{self, Format, Frame};
 use myriad_term::{Build, Pid, SharedBinary, Term, TermRef, am};
@@ -25,7 +27,7 @@ const READ: usize = 64 << 10;
 /// Bytes that are read before the port gives way.
 const BUDGET: usize = 1 << 20;
 /// OTP's limit of what can be asked for at once.
-const MOST: i32 = 1 << 26;
+const MOST: u32 = 1 << 26;
 
 /// Who waits for input.
 pub(super) struct Receive {
@@ -126,19 +128,11 @@ impl Tcp {
         }
         let (time, rest) = time_of(data)?;
         // As by OTP, what is negative asks for what there is.
-        let length = i32::from_be_bytes(*rest.first_chunk::<4>().ok_or(INVALID)?).max(0);
-        if self.socket.options.active != Active::No || rest.len() != 4 {
+        let length = i32::from_be_bytes(*rest.first_chunk::<4>().ok_or(INVALID)?).max(0) as u32;
+        if rest.len() != 4 {
             return Err(INVALID);
         }
-        if length > MOST {
-            return Err(Errno::NOMEM.into());
-        }
-        if length > 0 && self.socket.options.format(false) != Format::Raw {
-            return Err(INVALID);
-        }
-        if self.input.receive.is_some() {
-            return Err(Errno::ALREADY.into());
-        }
+        self.may_receive(length)?;
         let number = self.socket.next_number();
         let asked = Asked::without_timer(caller, number);
         self.input.receive = Some(Receive { asked, length: length as usize });
@@ -159,6 +153,37 @@ impl Tcp {
             None => {}
         }
         Ok(number.to_be_bytes().to_vec())
+    }
+
+    /// May a connection be asked for so many bytes now?
+    fn may_receive(&self, length: u32) -> Result<(), Refusal> {
+        if self.socket.options.active != Active::No {
+            Err(INVALID)
+        } else if length > MOST {
+            Err(Errno::NOMEM.into())
+        } else if length > 0 && self.socket.options.format(false) != Format::Raw {
+            Err(INVALID)
+        } else if self.input.receive.is_some() {
+            Err(Errno::ALREADY.into())
+        } else {
+            Ok(())
+        }
+    }
+
+    /// [`Driver::receive_at_once`](super::Driver::receive_at_once): what is read and is not enough stays, for the request by message that follows.
+    pub(super) fn receive_now(&mut self, port: &mut Context<'_>, caller: Pid, length: u32) -> Option<Payload> {
+        let may_be_there = self.socket.readable || !self.input.bytes().is_empty();
+        if self.state != State::Connected || !may_be_there || self.may_receive(length).is_err() {
+            return None;
+        }
+        self.input.receive = Some(Receive { asked: Asked::by_call(caller), length: length as usize });
+        self.input.ended = false;
+        self.pump(port);
+        self.input.receive = None;
+        match port.common.direct.take() {
+            Some(Direct::Receive(payload)) => Some(payload),
+            _ => None,
+        }
     }
 
     /// Bytes that are put back, before those that come.
