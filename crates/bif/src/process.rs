@@ -62,7 +62,7 @@ myriad_vm::bifs! { pub GROUP_LEADER = "erlang" {
 }}
 
 fn send_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    ctx.send(args[0], args[1])?;
+    ctx.send_or_wait(args[0], args[1])?;
     Ok(args[1])
 }
 
@@ -82,7 +82,8 @@ fn send_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if no_suspend && is_busy_port(ctx, args[0]) {
         return Ok(Term::atom(am::nosuspend));
     }
-    Ok(match ctx.send(args[0], args[1])? {
+    let sent = if no_suspend { ctx.send(args[0], args[1]) } else { ctx.send_or_wait(args[0], args[1]) };
+    Ok(match sent? {
         Sent::NoConnection if no_connect => Term::atom(am::noconnect),
         _ => Term::OK,
     })

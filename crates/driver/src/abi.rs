@@ -96,6 +96,10 @@ pub mod flag {
     pub const PORT_LOCKING: c_int = 1;
     /// Output can be forced on a busy port.
     pub const SOFT_BUSY: c_int = 2;
+    /// The queues of its ports are never full.
+    pub const NO_BUSY_MESSAGE_QUEUE: c_int = 4;
+    /// It says itself when a port has begun.
+    pub const USE_INIT_ACK: c_int = 8;
 }
 
 /// `SysIOVec`

@@ -45,6 +45,22 @@ impl Binary {
         binary
     }
 
+    /// The driver's binary whose memory a shared binary is, and a holder more of it, if it is one and these bytes of it are the driver's. It shows by what
+    /// stands before the bytes: where that binary is, and their number, which is right whoever has written it.
+    pub fn of_shared(shared: &SharedBinary, part: &[u8]) -> Option<*mut Binary> {
+        let (before, bytes) = shared.bytes().split_at_checked(BEFORE)?;
+        let raw = SharedBinary::clone(shared).into_raw();
+        // SAFETY: the count is the one that was just made.
+        let held = unsafe { SharedBinary::from_raw(raw) };
+        let mark = [(raw as u64).to_ne_bytes(), (bytes.len() as u64).to_ne_bytes()].concat();
+        let is_within = part.as_ptr() as usize >= bytes.as_ptr() as usize;
+        (before == mark && is_within).then(|| {
+            std::mem::forget(held);
+            // SAFETY: `BEFORE` bytes and more are there.
+            unsafe { shared.data().add(BEFORE / 2).cast::<Binary>() }
+        })
+    }
+
     /// Its first byte.
     ///
     /// # Safety
@@ -120,5 +136,29 @@ impl Binary {
         }
         let whole = memory.shared_binary(SharedBinary::clone(&shared));
         Some(memory.sub_binary(whole, start * 8, len * 8))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_driver_gets_its_own_binary_back() {
+        let bytes = [7; 100];
+        let binary = Binary::of(&bytes);
+        // SAFETY: just made, and held to the end.
+        unsafe {
+            let shared = SharedBinary::clone(&Binary::shared(binary));
+            assert_eq!((shared.len(), Binary::holders(binary)), (116, 2));
+            assert_eq!(Binary::of_shared(&shared, &shared.bytes()[20..30]), Some(binary));
+            assert_eq!(Binary::holders(binary), 3);
+            Binary::release(binary);
+            assert_eq!(Binary::of_shared(&shared, shared.bytes()), None, "what stands before is not the driver's");
+            let other = SharedBinary::from_bytes(shared.bytes());
+            assert_eq!(Binary::of_shared(&other, &other.bytes()[20..30]), None);
+            assert_eq!(Binary::holders(binary), 2);
+            Binary::release(binary);
+        }
     }
 }

@@ -10,8 +10,11 @@ pub struct DataLock {
     holders: AtomicIsize,
 }
 
-/// The port's hold on its lock.
+/// The hold of a port on its lock, or of work that it has given to another thread.
 pub(crate) struct OfPort(*mut DataLock);
+
+// SAFETY: the lock is there for all threads, and its holders are counted by an atomic.
+unsafe impl Send for OfPort {}
 
 impl Drop for OfPort {
     fn drop(&mut self) {
@@ -25,6 +28,12 @@ impl OfPort {
         let lock = enif_mutex_create(Text::default());
         let lock = Box::into_raw(Box::new(DataLock { lock, holders: AtomicIsize::new(1) }));
         (OfPort(lock), lock)
+    }
+
+    /// One more hold.
+    pub(crate) fn another(&self) -> OfPort {
+        DataLock::held(self.0).join();
+        OfPort(self.0)
     }
 }
 

@@ -65,10 +65,6 @@ pub struct Instance {
     pub(crate) control_flags: c_int,
     /// Is this one?
     answer_is_binary: bool,
-    /// What `erl_drv_busy_msgq_limits` was told last.
-    pub(crate) message_limits: (usize, usize),
-    /// Hundredths of a slice that the call under way has used (`erl_drv_consume_timeslice`).
-    slice_used: c_int,
 }
 
 // SAFETY: the driver's data are the driver's, which uses them under the port's lock or its own (ABI1).
@@ -98,8 +94,6 @@ impl Instance {
             caller: None,
             control_flags: 0,
             answer_is_binary: false,
-            message_limits: (4096, 8192),
-            slice_used: 0,
         }
     }
 
@@ -113,12 +107,6 @@ impl Instance {
         self.data = data;
     }
 
-    /// The driver has used so many hundredths of a slice; is it over?
-    pub(crate) fn use_slice(&mut self, percent: c_int) -> bool {
-        self.slice_used = self.slice_used.saturating_add(percent.clamp(1, 100));
-        self.slice_used >= 100
-    }
-
     /// Do all ports of the driver share a lock?
     pub(crate) fn shares_lock(&self) -> bool {
         !self.entry.has(flag::PORT_LOCKING)
@@ -128,7 +116,6 @@ impl Instance {
     fn run<R>(&mut self, context: &mut Context<'_>, function: impl FnOnce(Data) -> R) -> R {
         let (port, data) = (Handle::from(context.id()), self.data);
         let shares_lock = self.shares_lock();
-        self.slice_used = 0;
         enter(port, NonNull::from(&mut *self).cast(), shares_lock, context, || function(data))
     }
 
@@ -234,12 +221,8 @@ impl Instance {
         let mut slices = vec![IoSlice { base: null_mut(), len: 0 }];
         let mut binaries: Vec<*mut Binary> = vec![null_mut()];
         for piece in pieces.iter().filter(|piece| !piece.bytes().is_empty()) {
-            let binary = Binary::of(piece.bytes());
-            if binary.is_null() {
-                return context.fail(Errno::NOMEM);
-            }
-            // SAFETY: just made, and held until the call is over.
-            slices.push(IoSlice { base: unsafe { Binary::data(binary) }, len: piece.bytes().len() });
+            let Some((base, binary)) = of_piece(piece) else { return context.fail(Errno::NOMEM) };
+            slices.push(IoSlice { base, len: piece.bytes().len() });
             binaries.push(binary);
         }
         let mut vector = IoVector {
@@ -256,6 +239,18 @@ impl Instance {
             unsafe { Binary::release(binary) };
         }
     }
+}
+
+/// Where a piece begins, and the binary that it is of, held until the call is over: a driver's own one as it is, else a copy.
+fn of_piece(piece: &Piece) -> Option<(*mut u8, *mut Binary)> {
+    if let Piece::Shared(shared, _, _) = piece
+        && let Some(binary) = Binary::of_shared(shared, piece.bytes())
+    {
+        return Some((piece.bytes().as_ptr().cast_mut(), binary));
+    }
+    let binary = Binary::of(piece.bytes());
+    // SAFETY: just made.
+    (!binary.is_null()).then(|| (unsafe { Binary::data(binary) }, binary))
 }
 
 /// The bytes that a driver has answered with; `frees`: they are ours to give back.
@@ -300,6 +295,10 @@ impl Driver for Instance {
                 Ok(())
             }
         }
+    }
+
+    fn acknowledges_start(&self) -> bool {
+        self.entry.has(flag::USE_INIT_ACK)
     }
 
     fn output(&mut self, context: &mut Context<'_>, sender: Pid, data: Piece) {
@@ -388,7 +387,7 @@ impl Driver for Instance {
 
     fn stop(&mut self, context: &mut Context<'_>) {
         self.cancel_timer(context);
-        crate::monitors::forget(context.id(), self.monitors.drain());
+        crate::monitors::forget(context.vm(), context.id(), self.monitors.drain());
         if self.life == Life::Started {
             self.life = Life::Stopped;
             if let Some(function) = self.entry.stop {
@@ -405,6 +404,10 @@ impl Driver for Instance {
 
     fn queued(&self) -> usize {
         self.queue.len()
+    }
+
+    fn monitors(&self) -> Vec<Pid> {
+        self.monitors.values().copied().collect()
     }
 
     fn shared_lock(&self) -> Option<Arc<SharedLock>> {

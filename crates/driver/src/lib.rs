@@ -48,7 +48,7 @@ pub use exports::{MISSING, names};
 
 use myriad_io::port::linked_in;
 use myriad_vm::bif::Resumption;
-use myriad_vm::subsystem::Subsystem;
+use myriad_vm::subsystem::{Statistic, Subsystem};
 use myriad_vm::{BifDef, Ctx, Vm};
 
 /// The built-in functions of this crate.
@@ -69,6 +69,17 @@ impl Subsystem for Drivers {
         myriad_nif::load::run_in(vm);
         linked_in::find_by(vm, opening::find);
         Ok(())
+    }
+
+    fn statistic(&self, which: Statistic) -> usize {
+        let (selected, closed) = events::selected();
+        match which {
+            Statistic::Polled => selected - closed + myriad_nif::selected(),
+            Statistic::PolledByPorts => selected,
+            Statistic::PolledByNifs => myriad_nif::selected(),
+            Statistic::PolledInVain => closed,
+            _ => 0,
+        }
     }
 
     fn process_exits(&self, ctx: &mut Ctx<'_>) -> Option<Resumption> {

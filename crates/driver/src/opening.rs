@@ -9,10 +9,17 @@ use myriad_term::{Atom, am};
 
 static HARD: DriverType = DriverType::new("C driver", open).that_sets_busy(false);
 static SOFT: DriverType = DriverType::new("C driver", open).that_sets_busy(true);
+static HARD_ENDLESS: DriverType = DriverType::new("C driver", open).that_sets_busy(false).without_queue_limits();
+static SOFT_ENDLESS: DriverType = DriverType::new("C driver", open).that_sets_busy(true).without_queue_limits();
 
 /// Finds a driver by its name.
 pub(crate) fn find(name: &[u8]) -> Option<&'static DriverType> {
-    table::entry(name).map(|entry| if entry.has(flag::SOFT_BUSY) { &SOFT } else { &HARD })
+    table::entry(name).map(|entry| match (entry.has(flag::SOFT_BUSY), entry.has(flag::NO_BUSY_MESSAGE_QUEUE)) {
+        (false, false) => &HARD,
+        (true, false) => &SOFT,
+        (false, true) => &HARD_ENDLESS,
+        (true, true) => &SOFT_ENDLESS,
+    })
 }
 
 /// Makes an instance of a library's driver.

@@ -5,6 +5,7 @@
 
 use crate::abi::Handle;
 use crate::call;
+use crate::data_lock::OfPort;
 use crate::library::InUse;
 use myriad_io::port::linked_in;
 use myriad_sync::thread::CAN_SPAWN;
@@ -23,6 +24,8 @@ pub(crate) struct Work {
     pub(crate) port: Handle,
     pub(crate) function: Function,
     pub(crate) data: Data,
+    /// The port's data lock stays, though the port may go: the work may take it.
+    pub(crate) lock: Option<OfPort>,
     /// The library stays until the work is done and its result is where it belongs.
     pub(crate) library: InUse,
 }
@@ -96,13 +99,13 @@ pub(crate) fn give(work: Work, key: Option<u32>) {
 }
 
 fn run(work: Work) {
-    let Work { port, function, data, library } = work;
+    let Work { port, function, data, lock, library } = work;
     // SAFETY: ABI1: the driver's function, for what it has given.
     unsafe { function(data.of) };
-    let done = Done { data, library };
+    let done = Done { data, lock, library };
     call::with_vm(|vm| {
         linked_in::in_turn_soon(vm, port.id(), move |driver, context| {
-            let Done { data, library } = done;
+            let Done { data, lock, library } = done;
             if let Some(instance) = (driver as &mut dyn Any).downcast_mut::<crate::instance::Instance>()
                 && instance.ready_async(context, data.of)
             {
@@ -110,7 +113,7 @@ fn run(work: Work) {
             } else {
                 drop(data);
             }
-            drop(library);
+            drop((lock, library));
         });
     });
 }
@@ -118,5 +121,6 @@ fn run(work: Work) {
 /// A result on its way. Fields are dropped in this order: the data are freed while the library is there.
 struct Done {
     data: Data,
+    lock: Option<OfPort>,
     library: InUse,
 }

@@ -7,7 +7,7 @@ use crate::instr::{NO_CONTINUATION, Op};
 use crate::machine::{Machine, high, target, wide};
 use crate::{calls, costs, errors, guards, stubs, trace};
 use myriad_process::{Class, CodePtr};
-use myriad_term::{Mfa, Term, am};
+use myriad_term::{Export, Mfa, Term, am};
 use myriad_vm::Resume;
 use myriad_vm::bif::{BifDef, BifResult, Escape};
 use myriad_vm::code::{Continuation, Function, Module};
@@ -245,6 +245,12 @@ pub fn finish(m: &mut Machine<'_, '_>, pc: *const u32, result: BifResult) -> *co
             calls::enter_saving(m, export)
         }
         Escape::Yield => m.stop(SliceEnd::Yielded, at, function, arity),
+        // As in OTP, a process whose `!` waits for a busy port stands in `erlang:send/2`, which it calls again.
+        Escape::Wait if !pc.is_null() && def.mfa().function == am::send => {
+            // SAFETY: operands of the instruction.
+            unsafe { push_continuation(m, pc) };
+            calls::enter_saving(m, Export::intern(def.mfa()))
+        }
         Escape::Wait => m.stop(SliceEnd::Waiting, at, function, arity),
         Escape::Room(words) => {
             if m.ctx.collects_long() {

@@ -110,7 +110,10 @@ impl Subsystem for Io {
             // Relaxed: statistics.
             Statistic::InputBytes => ports.input_bytes.load(Ordering::Relaxed),
             Statistic::OutputBytes => ports.output_bytes.load(Ordering::Relaxed),
-            Statistic::Tables | Statistic::TableBytes | Statistic::TableBlocks => 0,
+            Statistic::Polled => ports.polled().0,
+            Statistic::PolledByPorts => ports.polled().0 - ports.polled().1,
+            Statistic::PolledByNifs => ports.polled().1,
+            _ => 0,
         }
     }
 }

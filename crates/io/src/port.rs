@@ -10,7 +10,9 @@
 //!
 //! What is behind a port, its driver, it knows by one interface (`driver.rs`); so it does not matter here what kinds there are.
 
+mod backlog;
 mod bifs;
+mod commands;
 pub mod driver;
 mod drivers;
 pub mod dump;
@@ -33,10 +35,11 @@ mod trace;
 mod tty;
 
 use crate::bytes::Output;
+use backlog::{Backlog, Waiter};
 use driver::{Driver, DriverType, Opened};
 use myriad_process::{Named, Payload};
-use myriad_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use myriad_sync::{Arc, LockClass, Mutex, MutexGuard, OnceLock, Retirer, ToSchedule, Turn};
+use myriad_sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use myriad_sync::{Arc, LockClass, Mutex, MutexGuard, OnceLock, Retirer, Turn};
 use myriad_term::{Atom, Build, Pid, Port as PortId, RefNumbers, Term, TermRef, am};
 use myriad_vm::tracer::flags;
 use myriad_vm::{Signal, Vm};
@@ -91,6 +94,12 @@ pub struct Port {
     workers: Mutex<u32>,
     /// Whose turn it is, and operations that wait for theirs.
     turn: Turn<Operation>,
+    /// How full its queue is.
+    backlog: Backlog,
+    /// Hundredths of a slice that the driver has used beyond what operations cost. Written under the port's lock.
+    slice: AtomicU32,
+    /// Operations that are parked: written and read by who has the turn.
+    parked: AtomicUsize,
     /// The owner, for those who do not have the port's lock; who has it changes this, too.
     owner: AtomicU64,
     /// The lock that it shares with the other ports of its driver, if that wants it so.
@@ -127,15 +136,6 @@ enum Phase {
     Gone,
 }
 
-/// What waits for a busy port.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Waiter {
-    /// In `port_command/3`, to try again.
-    Retry(Pid),
-    /// Suspended after sending a message.
-    Suspended(Pid),
-}
-
 /// What a port is now.
 struct State {
     common: Common,
@@ -154,6 +154,8 @@ struct Common {
     taken: u8,
     links: BTreeSet<Pid>,
     watchers: HashMap<RefNumbers, Pid>,
+    /// Who waits for the driver to say that it has begun ([`Driver::acknowledges_start`]).
+    opener: Option<(Pid, RefNumbers)>,
     /// Who has sent `close`, and is answered when the port is gone.
     told_closed: Option<Pid>,
     /// `erlang:port_set_data/2`
@@ -162,14 +164,54 @@ struct Common {
     output: u64,
     busy: bool,
     waiters: Vec<Waiter>,
-    /// Commands that were left, and wait until it is less busy.
-    commands: Vec<Operation>,
+    /// Operations that were left, and wait until it is less busy (`commands.rs`).
+    parked: Vec<Operation>,
+    /// The processes that have asked for them.
+    parked_by: BTreeSet<Pid>,
     /// Who is answered by its call at this moment.
     direct: Option<sender::Direct>,
 }
 
-/// What is done to a port in its turn (`operations.rs`); it takes the port's lock itself.
-type Operation = Box<dyn FnOnce(&'static System, &Port) + Send>;
+/// What is done to a port in its turn (`operations.rs`).
+struct Operation {
+    /// The process that has asked for it.
+    by: Option<Pid>,
+    work: Work,
+}
+
+/// Takes the port's lock itself.
+type AnyWork = dyn FnOnce(&'static System, &Port) + Send;
+
+enum Work {
+    Any(Box<AnyWork>),
+    Command(Box<Command>),
+}
+
+/// How a command was sent.
+enum Via {
+    /// By a message that names the owner.
+    Message {
+        /// Who is said to be the owner.
+        owner: Pid,
+    },
+    /// By `port_command/3`, which is answered.
+    Call {
+        /// Output is forced on the port if it is busy.
+        force: bool,
+        /// The caller does not want to wait.
+        nosuspend: bool,
+        /// The answer's, where the caller waits for a message.
+        reference: Option<RefNumbers>,
+    },
+}
+
+/// Bytes that a process sends out through the port (`commands.rs`).
+struct Command {
+    sender: Pid,
+    /// Nothing: the caller's term was no iodata.
+    data: Option<Output>,
+    via: Via,
+}
 
 /// The lock of each port, by its identity in the lock profile, with the port.
 pub fn locks(system: &System) -> Vec<(usize, Term)> {
@@ -196,7 +238,9 @@ impl System {
         /// How long a reader may take nothing before it is given up.
         const PATIENCE: Duration = Duration::from_secs(60);
         for port in system.all() {
-            port.perform(system, |system, port| port.with_driver(system, |driver, context| driver.flush(context)));
+            port.perform(system, None, |system, port| {
+                port.with_driver(system, |driver, context| driver.flush(context))
+            });
         }
         let mut last = (0, Instant::now());
         loop {
@@ -211,6 +255,11 @@ impl System {
             }
             poll::let_write(system, Duration::from_millis(2));
         }
+    }
+
+    /// The descriptors that pollers wait for, and how many of them are sockets that belong to no port: figures.
+    pub(crate) fn polled(&self) -> (usize, usize) {
+        self.poll.pollers.polled()
     }
 
     /// How many ports there are.
@@ -286,13 +335,15 @@ impl Port {
             taken: 0,
             links: linked.then_some(owner).into_iter().collect(),
             watchers: HashMap::new(),
+            opener: None,
             told_closed: None,
             data: None,
             input: 0,
             output: 0,
             busy: false,
             waiters: Vec::new(),
-            commands: Vec::new(),
+            parked: Vec::new(),
+            parked_by: BTreeSet::new(),
             direct: None,
         };
         Port {
@@ -307,6 +358,9 @@ impl Port {
             trace: myriad_process::Tracee::default(),
             workers: Mutex::new(&WORKERS_CLASS, 0),
             turn: Turn::new(&QUEUE_CLASS),
+            backlog: Backlog::new(settings.queue_limits.unwrap_or(driver.queue_limits)),
+            slice: AtomicU32::new(0),
+            parked: AtomicUsize::new(0),
             owner: AtomicU64::new(owner.data()),
             shared: opened.driver.shared_lock(),
             state: Mutex::new(&PORT_CLASS, State { common, driver: opened.driver }),
@@ -331,6 +385,7 @@ impl Port {
             return;
         }
         common.phase = Phase::Closing;
+        self.answer_opener(system, common, self.id.term());
         let vm = system.vm;
         if let Some(name) = vm.names.name_of_port(self.id) {
             vm.names.unregister(&vm.processes, name, Retirer::Other(&vm.progress));
@@ -403,22 +458,6 @@ impl Port {
         } else if state.common.busy && !self.driver.sets_busy && self.busy_limits.is_none_or(|(_, low)| queued <= low) {
             state.common.busy = false;
             self.wake_waiters(system, &mut state.common);
-        }
-    }
-}
-
-impl Port {
-    /// In the port's turn: resumes the processes that wait for it.
-    fn wake_waiters(&self, system: &System, common: &mut Common) {
-        for waiter in std::mem::take(&mut common.waiters) {
-            match waiter {
-                Waiter::Retry(pid) => system.signal(pid, Signal::Call(Box::new(|_| {}))),
-                Waiter::Suspended(pid) => system.signal(pid, Signal::Resume(pid)),
-            };
-        }
-        for command in std::mem::take(&mut common.commands) {
-            let schedule = self.turn.leave(command);
-            debug_assert_eq!(schedule, ToSchedule(false), "it is the port's turn, at whose end this is found");
         }
     }
 }

@@ -37,3 +37,4 @@ pub mod taints;
 mod thread_data;
 
 pub use exports::{names, system};
+pub use select::count as selected;

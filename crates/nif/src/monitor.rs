@@ -11,7 +11,7 @@
 use crate::abi::{Identifier, Monitor};
 use crate::env;
 use crate::resource::Resource;
-use myriad_process::links::Watch;
+use myriad_process::links::{Shown, Watch};
 use myriad_sync::{Arc, LockClass, SpinLock};
 use myriad_term::magic::Magic;
 use myriad_term::{Pid, RefNumbers, Term};
@@ -62,8 +62,8 @@ struct Guard {
 }
 
 impl Watch for Guard {
-    fn object(&self) -> Option<Magic> {
-        self.side.object(self.reference, false).map(|(object, _)| object)
+    fn shown(&self) -> Option<Shown> {
+        self.side.object(self.reference, false).map(|(object, _)| Shown::Object(object))
     }
 }
 

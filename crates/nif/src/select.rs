@@ -106,6 +106,11 @@ fn selects(vm: &'static Vm) -> Option<&'static Selects> {
     })
 }
 
+/// How many descriptors libraries wait for.
+pub fn count() -> usize {
+    SELECTS.get().copied().flatten().map_or(0, |selects| selects.table.lock().selected.len())
+}
+
 /// Waits for a descriptor as `flags` say, or no more, and gives the answer of `enif_select`. `waiter` makes who waits for one of the modes.
 pub(crate) fn select(
     vm: &'static Vm,

@@ -2,7 +2,7 @@
 //! for items that take little time and say nothing of terms in its heap.
 
 use myriad_heap::{Fragment, MaxHeapSize, Settings};
-use myriad_process::links::{Link, Target};
+use myriad_process::links::{Link, Shown, Target};
 use myriad_process::{Message, MessageQueue, Packet, Payload, Status};
 use myriad_sync::atomic::Ordering;
 use myriad_term::magic::magic_reference;
@@ -478,9 +478,12 @@ fn monitors<'h>(out: &mut Answer<'_, '_, 'h>) -> TermRef<'h> {
 fn monitored_by<'h>(out: &mut Answer<'_, '_, 'h>) -> TermRef<'h> {
     let Some(tables) = out.state().relations.get() else { return Term::NIL };
     let mut all: Vec<TermRef<'h>> = tables.watchers.values().map(|w| w.from.term()).collect();
-    let objects: Vec<_> = tables.watches.values().filter_map(|watch| watch.object()).collect();
-    for object in objects {
-        all.push(magic_reference(out, object));
+    let others: Vec<_> = tables.watches.values().filter_map(|watch| watch.shown()).collect();
+    for other in others {
+        all.push(match other {
+            Shown::Object(object) => magic_reference(out, object),
+            Shown::Port(port) => port.term(),
+        });
     }
     out.list(&all)
 }

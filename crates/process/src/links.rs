@@ -8,7 +8,7 @@
 use myriad_heap::Payload;
 use myriad_sync::Arc;
 use myriad_sync::atomic::AtomicBool;
-use myriad_term::{Magic, Pid, RefNumbers, Term};
+use myriad_term::{Magic, Pid, Port, RefNumbers, Term};
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasherDefault;
@@ -73,8 +73,16 @@ pub struct Watcher {
 /// What is to know of the process's end and is no process. It is dropped then, and its `Drop` does what follows from that: on the thread
 /// that ends the process, or where the process was found ended.
 pub trait Watch: Send {
-    /// The object that `process_info(Pid, monitored_by)` shows for it, if it is still there.
-    fn object(&self) -> Option<Magic>;
+    /// What `process_info(Pid, monitored_by)` shows for it, if that is still there.
+    fn shown(&self) -> Option<Shown>;
+}
+
+/// What watches a process and is no process.
+pub enum Shown {
+    /// An object, of which a reference is shown.
+    Object(Magic),
+    /// A port.
+    Port(Port),
 }
 
 /// The suspensions of one process by another, on the side of the other.

@@ -76,8 +76,17 @@ impl<T> Turn<T> {
 
     /// Leaves an operation.
     pub fn leave(&self, operation: T) -> ToSchedule {
+        self.put(|left| left.push_back(operation))
+    }
+
+    /// Leaves operations, to be done in this order before what waits by now: those that were left before and put off by who had the turn.
+    pub fn leave_first(&self, operations: impl DoubleEndedIterator<Item = T>) -> ToSchedule {
+        self.put(|left| operations.rev().for_each(|operation| left.push_front(operation)))
+    }
+
+    fn put(&self, put: impl FnOnce(&mut VecDeque<T>)) -> ToSchedule {
         let mut left = self.left.lock();
-        left.push_back(operation);
+        put(&mut left);
         loop {
             let seen = self.word.load(Relaxed);
             let next = match seen {
@@ -157,6 +166,17 @@ mod tests {
         assert!(turn.begin());
         assert_eq!(turn.end(), ToSchedule(false));
         assert_eq!(turn.leave('d'), ToSchedule(true), "nobody else would do it");
+    }
+
+    #[test]
+    fn what_was_put_off_comes_first() {
+        let turn = Turn::new(&CLASS);
+        assert!(turn.begin());
+        assert_eq!(turn.leave('c'), ToSchedule(false));
+        assert_eq!(turn.leave_first(['a', 'b'].into_iter()), ToSchedule(false));
+        assert_eq!(turn.end(), ToSchedule(true));
+        turn.take();
+        assert_eq!([turn.next(), turn.next(), turn.next(), turn.next()], [Some('a'), Some('b'), Some('c'), None]);
     }
 }
 

@@ -120,11 +120,13 @@ impl Ctx<'_> {
         if self.sched.dirty || limited || !self.vm.engine().makes_room() { Ok(()) } else { Err(Escape::Room(words)) }
     }
 
-    /// The process begins, or ceases, to wait for a busy port.
-    pub fn wait_at_busy_port(&mut self, begins: bool) {
-        if self.state.suspensions.wait_at_port(begins) {
+    /// The process begins, or ceases, to wait for a busy port. Has that changed anything?
+    pub fn wait_at_busy_port(&mut self, begins: bool) -> bool {
+        let changes = self.state.suspensions.wait_at_port(begins);
+        if changes {
             self.process.set_suspended(self.state.suspensions.any());
         }
+        changes
     }
 
     /// The process is suspended once its slice ends, until it gets one `Resume` more.

@@ -3,6 +3,7 @@
 
 use crate::bif::{BADARG, Escape};
 use crate::ctx::Ctx;
+use crate::vm::Handed;
 use crate::{Process, Signal, Vm};
 use myriad_process::{Message, Named, Payload, Wake};
 use myriad_term::{Kind, Pid, Port, Term};
@@ -21,8 +22,6 @@ const COPIED_PER_REDUCTION: usize = 16;
 /// By so many reductions a message to a process that falls behind shortens its sender's slice. Senders get so much less of the cores that it
 /// catches up: of 64 that send as fast as they can, each sends some 60 messages between two slices of the receiver.
 const TO_ONE_BEHIND: i32 = 64;
-/// Bytes that are handed to a port for one reduction.
-const BYTES_PER_REDUCTION: usize = 256;
 
 impl Vm {
     /// Leaves a signal for a process and has it run. `false`: it has ended, and the signal is dropped.
@@ -84,23 +83,42 @@ impl Ctx<'_> {
         }
     }
 
-    /// Sends `message` to `to`: a pid, port, alias, name, or `{Name, Node}`.
+    /// Sends `message` to `to`: a pid, port, alias, name, or `{Name, Node}`. A busy port has it wait.
     pub fn send(&mut self, to: Term, message: Term) -> Result<Sent, Escape> {
-        self.trace_send(to, message);
+        self.send_as(to, message, false)
+    }
+
+    /// The same, for a built-in that can be called again with the same arguments: so it is, when a busy port has become less so.
+    #[inline]
+    pub fn send_or_wait(&mut self, to: Term, message: Term) -> Result<Sent, Escape> {
+        self.send_as(to, message, true)
+    }
+
+    #[inline]
+    fn send_as(&mut self, to: Term, message: Term, may_wait: bool) -> Result<Sent, Escape> {
         if let Some(pid) = to.as_local_pid() {
+            self.trace_send(to, message);
             self.send_to_pid(pid, message);
             return Ok(Sent::Done);
+        }
+        self.send_to_other(to, message, may_wait)
+    }
+
+    fn send_to_other(&mut self, to: Term, message: Term, may_wait: bool) -> Result<Sent, Escape> {
+        let again = self.wait_at_busy_port(false);
+        if !again {
+            self.trace_send(to, message);
         }
         if let Some(name) = to.as_atom() {
             match self.vm.names.whereis(name) {
                 Some(Named::Process(pid)) => self.send_to_pid(pid, message),
-                Some(Named::Port(port)) => self.send_to_port(port, message),
+                Some(Named::Port(port)) => self.send_to_port(port, message, may_wait)?,
                 None => return Err(BADARG),
             }
             return Ok(Sent::Done);
         }
         if let Some(port) = to.as_local_port() {
-            self.send_to_port(port, message);
+            self.send_to_port(port, message, may_wait)?;
             return Ok(Sent::Done);
         }
         match to.boxed_kind() {
@@ -109,7 +127,7 @@ impl Ctx<'_> {
             Some(Kind::Ref | Kind::MagicRef) => {}
             Some(Kind::ExternalPid | Kind::ExternalRef) => return Ok(Sent::NoConnection),
             Some(Kind::ExternalPort) => return Ok(Sent::NoConnection),
-            Some(Kind::Tuple) => return self.send_to_name_at_node(to, message),
+            Some(Kind::Tuple) => return self.send_to_name_at_node(to, message, may_wait),
             _ => return Err(BADARG),
         }
         Ok(Sent::Done)
@@ -163,14 +181,20 @@ impl Ctx<'_> {
         }
     }
 
-    fn send_to_port(&mut self, port: Port, message: Term) {
+    fn send_to_port(&mut self, port: Port, message: Term, may_wait: bool) -> Result<(), Escape> {
         if let Some(ports) = self.vm.ports() {
-            let bytes = ports.message(self.vm, port, self.pid().term(), message);
-            self.bump(bytes / BYTES_PER_REDUCTION);
+            match ports.message(self.vm, port, self.pid(), message, may_wait) {
+                Handed::Taken(reductions) => self.bump(reductions),
+                Handed::Busy => {
+                    self.wait_at_busy_port(true);
+                    return Err(Escape::Wait);
+                }
+            }
         }
+        Ok(())
     }
 
-    fn send_to_name_at_node(&mut self, to: Term, message: Term) -> Result<Sent, Escape> {
+    fn send_to_name_at_node(&mut self, to: Term, message: Term, may_wait: bool) -> Result<Sent, Escape> {
         let Some([name, node]) = to.as_tuple_of::<2>() else { return Err(BADARG) };
         let (Some(name), Some(node)) = (name.as_atom(), node.as_atom()) else { return Err(BADARG) };
         if node != self.vm.node_name() {
@@ -178,7 +202,7 @@ impl Ctx<'_> {
         }
         match self.vm.names.whereis(name) {
             Some(Named::Process(pid)) => self.send_to_pid(pid, message),
-            Some(Named::Port(port)) => self.send_to_port(port, message),
+            Some(Named::Port(port)) => self.send_to_port(port, message, may_wait)?,
             None => {}
         }
         Ok(Sent::Done)

@@ -137,6 +137,14 @@ pub enum Statistic {
     InputBytes,
     /// Bytes that ports have written since then.
     OutputBytes,
+    /// Descriptors that the system is asked to tell of.
+    Polled,
+    /// Descriptors that ports and their drivers wait for.
+    PolledByPorts,
+    /// Descriptors that NIFs wait for.
+    PolledByNifs,
+    /// Of those that are waited for, the ones that somebody has closed.
+    PolledInVain,
 }
 
 /// An upper crate, as the VM sees it. What one has nothing to do with it leaves out.
@@ -206,10 +214,19 @@ pub trait Subsystem: Send + Sync {
     }
 }
 
+/// What a port has made of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Handed {
+    /// It has it; that has cost so many reductions.
+    Taken(usize),
+    /// It is too busy, and wakes the sender when that is to try again.
+    Busy,
+}
+
 /// The operations of crate `io` on ports that processes need (the lower crate states them, the upper implements).
 pub trait PortOps: Send + Sync {
-    /// Sends a message to a port (`Port ! {Owner, Command}`); gives how many bytes it has taken.
-    fn message(&self, vm: &'static Vm, port: Port, from: Term, message: Term) -> usize;
+    /// Sends a message to a port (`Port ! {Owner, Command}`). `may_wait`: the sender can send it again, if the port is too busy.
+    fn message(&self, vm: &'static Vm, port: Port, sender: Pid, message: Term, may_wait: bool) -> Handed;
     /// Sends bytes to a port, whoever its owner is; false if it is none that is open, or they are no iodata. `soon`: not at once, from
     /// one who may hold another port.
     fn command(&self, vm: &'static Vm, port: Port, from: Option<Pid>, data: Term, soon: bool) -> bool;

@@ -1,7 +1,7 @@
 //! The virtual machine: what all its schedulers share.
 
 pub use crate::config::Config;
-pub use crate::upcalls::PortOps;
+pub use crate::upcalls::{Handed, PortOps};
 
 use crate::bif::Registry as Bifs;
 use crate::clean_up::CleanUp;

@@ -10,6 +10,7 @@ use myriad_term::boxed::Header;
 use myriad_term::hash::internal_hash;
 use myriad_term::{Atom, Build, Kind, Pid, Term, am, memory, print};
 use myriad_vm::bif::{Escape, UNDEF, badarg};
+use myriad_vm::subsystem::Statistic;
 use myriad_vm::test_hooks::{Hook, TestHooks};
 use myriad_vm::timer::Action;
 use myriad_vm::vm::TABLE_NAME_BUCKETS;
@@ -45,6 +46,11 @@ pub(super) fn get_internal_state_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
         (Some(am::processes), _) => {
             let pids: Vec<Term> = ctx.vm.processes.pids().into_iter().map(Pid::term).collect();
             Ok(ctx.list(&pids))
+        }
+        (Some(am::check_io_debug), _) => {
+            let which = [Statistic::PolledInVain, Statistic::Polled, Statistic::PolledByPorts, Statistic::PolledByNifs];
+            let figures = which.map(|which| Term::small(ctx.vm.statistic(which) as i64));
+            Ok(ctx.tuple(&figures))
         }
         (Some(am::processes_bif_info), _) => Ok(crate::process::processes_bif_info(ctx)),
         (Some(am::memory), _) => {

@@ -196,10 +196,17 @@ fn check_io(ctx: &mut Ctx<'_>) -> Term {
         (am::name, Term::atom(am::erts_poll)),
         (am::primary, Term::atom(am::epoll)),
         (am::kernel_poll, Term::atom(am::epoll)),
+        (am::total_poll_set_size, number(ctx.vm.statistic(Statistic::Polled))),
+        (am::lazy_updates, Term::FALSE),
+        (am::pending_updates, number(0)),
+        (am::batch_updates, Term::FALSE),
         (am::concurrent_updates, Term::TRUE),
         (am::fallback, Term::FALSE),
         // Servers ask for it, to know how many connections they may take.
         (am::max_fds, number(crate::os::most_descriptors())),
+        // Who has met an event serves it at once: none waits.
+        (am::active_fds, number(0)),
+        (am::poll_threads, number(1)),
     ];
     let set = proplist(ctx, &pairs);
     ctx.list(&[set])

@@ -1,6 +1,7 @@
 //! Descriptors, timers, work on other threads, monitors.
 
 use crate::abi::{Event, Handle, Monitor, Word, mode};
+use crate::data_lock::OfPort;
 use crate::events::stop_select;
 use crate::monitors;
 use crate::port::with_port;
@@ -74,9 +75,11 @@ exports! {
         data: *mut c_void,
         free: Option<Function>,
     ) -> c_long {
-        let library = with_port(port, |instance, _| instance.library.another());
-        let Some(library) = library else { return -1 };
-        let work = Work { port, function, data: Data { of: data, free }, library };
+        let held = with_port(port, |instance, _| {
+            (instance.data_lock.as_ref().map(OfPort::another), instance.library.another())
+        });
+        let Some((lock, library)) = held else { return -1 };
+        let work = Work { port, function, data: Data { of: data, free }, lock, library };
         workers::give(work, key.copied());
         0
     }
@@ -112,7 +115,7 @@ exports! {
     fn driver_demonitor_process(port: Handle, monitor: &Monitor) -> c_int {
         let gone = with_port(port, |instance, context| {
             let pid = instance.monitors.remove(&monitor.serial)?;
-            monitors::forget(context.id(), std::iter::once((monitor.serial, pid)));
+            monitors::forget(context.vm(), context.id(), std::iter::once((monitor.serial, pid)));
             Some(())
         });
         match gone {

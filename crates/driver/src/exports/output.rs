@@ -61,14 +61,8 @@ fn deliver(instance: &mut Instance, context: &mut Context<'_>, head: &[u8], byte
 }
 
 fn send(port: Handle, head: &[u8], bytes: &[u8]) -> c_int {
-    let sent = with_port(port, |instance, context| {
-        let is_open = context.is_open();
-        if is_open {
-            deliver(instance, context, head, bytes);
-        }
-        is_open
-    });
-    if sent == Some(true) { 0 } else { -1 }
+    // A port that is closing sends as well.
+    with_port(port, |instance, context| deliver(instance, context, head, bytes)).map_or(-1, |()| 0)
 }
 
 exports! {

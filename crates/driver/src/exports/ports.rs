@@ -5,8 +5,8 @@ use crate::call;
 use crate::instance::Instance;
 use crate::port::with_port;
 use crate::table;
-use myriad_io::port::driver::Context;
-use myriad_io::port::linked_in::Settings;
+use myriad_io::port::driver::{Context, Driver};
+use myriad_io::port::linked_in::{Limits, Settings};
 use myriad_io::posix;
 use myriad_nif::abi::Text;
 use myriad_nif::exports;
@@ -45,8 +45,11 @@ exports! {
     /// Ends the port for an error of the system's.
     fn driver_failure_posix(port: Handle, error: c_int) -> c_int { end(port, reason_of(error)) }
 
-    /// Ends the port for a number.
+    /// Ends the port for a number; 0 is the end of its input.
     fn driver_failure(port: Handle, error: c_int) -> c_int {
+        if error == 0 {
+            return with_port(port, end_of_input).map_or(-1, |()| 0);
+        }
         with_port(port, |_, context| context.exit_for(error)).map_or(-1, |()| 0)
     }
 
@@ -107,23 +110,42 @@ exports! {
 
     /// The port has begun, or not, for what `start` would return.
     fn erl_drv_init_ack(port: Handle, result: Data) {
-        with_port(port, |instance, context| match result.0 as isize {
-            refusal::GENERAL => context.exit(am::einval),
-            refusal::ERRNO => context.exit(reason_of(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EINVAL))),
-            refusal::BADARG => context.exit(am::badarg),
-            _ => instance.set_data(result),
+        let error = std::io::Error::last_os_error().raw_os_error();
+        with_port(port, |instance, context| {
+            let outcome = match result.0 as isize {
+                refusal::GENERAL => Err(am::einval),
+                refusal::ERRNO => Err(reason_of(error.unwrap_or(libc::EINVAL))),
+                refusal::BADARG => Err(am::badarg),
+                _ => Ok(()),
+            };
+            if instance.acknowledges_start() && outcome.is_ok() {
+                instance.set_data(result);
+            }
+            context.begun(outcome);
         });
     }
 
-    /// How many bytes of messages may wait before the port is busy, and at which it no longer is; asked for where a limit is 0.
+    /// With how many bytes in it the port's queue is full, and with how many it no longer is; asked for where a limit is 0. The largest number of all: it
+    /// is never full, for ever.
     fn erl_drv_busy_msgq_limits(port: Handle, low: Option<&mut usize>, high: Option<&mut usize>) {
-        with_port(port, |instance, _| {
-            let (known_low, known_high) = &mut instance.message_limits;
-            for (given, known) in [(low, known_low), (high, known_high)] {
-                match given {
-                    Some(given) if *given == 0 => *given = *known,
-                    Some(given) => *known = *given,
-                    None => {}
+        with_port(port, |_, context| {
+            let known = context.queue_limits();
+            let asked = [low.as_deref(), high.as_deref()].map(|limit| limit.copied().unwrap_or(0));
+            let limits = match asked {
+                _ if known == Limits::NONE => known,
+                [usize::MAX, _] | [_, usize::MAX] => Limits::NONE,
+                [0, 0] => known,
+                [0, high] => Limits { low: known.low.min(high), high },
+                [low, 0] => Limits { low, high: known.high.max(low) },
+                [low, high] => Limits { low: low.min(high), high },
+            };
+            context.set_queue_limits(limits);
+            if limits == Limits::NONE && known != limits {
+                return;
+            }
+            for (given, now) in [(low, limits.low), (high, limits.high)] {
+                if let Some(given) = given {
+                    *given = now;
                 }
             }
         });

@@ -57,7 +57,7 @@ exports! {
 
     /// So many hundredths of a slice are used; is the slice over?
     fn erl_drv_consume_timeslice(port: Handle, percent: c_int) -> c_int {
-        with_port(port, |instance, _| c_int::from(instance.use_slice(percent))).unwrap_or(1)
+        with_port(port, |_, context| c_int::from(context.use_slice(percent.max(1).unsigned_abs()))).unwrap_or(1)
     }
 
     /// The name of an error of the system's.

@@ -3,13 +3,13 @@
 //! Those of `erts_internal` give the reason of an error as a value; `erlang` raises it.
 
 use super::driver::{Context, Driver};
-use super::operations::{Answer, reply, seen};
-use super::{Port, State as PortState, System, Waiter, drivers, options, poll};
+use super::operations::{Answer, SLICE, reply, seen};
+use super::{Command, Port, State as PortState, System, Via, drivers, options, poll};
 use crate::bytes::{Output, iodata};
 use myriad_process::{Listing, Named, Payload};
 use myriad_sched::microstate::{State, within};
 use myriad_term::etf::{self, DecodeOptions, EncodeOptions};
-use myriad_term::{Atom, Build, Pid, Port as PortId, RefNumbers, Term, TermRef, am};
+use myriad_term::{Atom, Build, Port as PortId, Term, TermRef, am};
 use myriad_trace::{life, profile};
 use myriad_vm::bif::{BADARG, DirtyKind, Escape, SYSTEM_LIMIT, badarg};
 use myriad_vm::{BifResult, Ctx, Signal, Vm};
@@ -98,6 +98,8 @@ fn open_port_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(port) = system.create(of, opened, &settings, ctx.pid(), true) else { return reason(am::system_limit) };
     // Linked before anything can happen to the port: its exit signal counts only over a link.
     ctx.state.relations.link(port.id.term());
+    let acknowledged = port.lock().driver.acknowledges_start().then(|| ctx.sched.next_ref());
+    port.lock().common.opener = acknowledged.map(|reference| (ctx.pid(), reference));
     if let Err(refused) = port.begin_driver(system) {
         ctx.state.relations.drop_link(port.id.term());
         return reason(refused);
@@ -124,7 +126,8 @@ fn open_port_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     }
     drop(begin);
     ctx.bump(500);
-    Ok(id.term())
+    // `erlang` waits for the answer then.
+    Ok(acknowledged.map_or(id.term(), |reference| ctx.reference(reference)))
 }
 
 /// Lets a port begin to work when dropped: when a signal with it has been handled, or will never be.
@@ -136,7 +139,7 @@ struct Begin {
 impl Drop for Begin {
     fn drop(&mut self) {
         let Some(port) = self.system.get(self.port) else { return };
-        port.perform(self.system, |system, port| {
+        port.perform(self.system, None, |system, port| {
             let mut state = port.lock();
             if state.common.is_open() {
                 port.call_driver(system, &mut state, |driver, context| driver.start(context));
@@ -162,79 +165,34 @@ fn port_command_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let (Some(system), Ok(Some(port))) = (System::of(ctx.vm), find(ctx, args[0])) else { return bad() };
     let data = Output::of(args[1]);
     ctx.bump(data.as_ref().map_or(0, |data| data.len() / 256) + 50);
+    let sender = ctx.pid();
     if !port.begin(system) {
+        if !force && nosuspend && port.backlog.is_full() {
+            return reason(am::false_);
+        }
+        if !force && !nosuspend && port.retry_if_full(system, sender) {
+            ctx.wait_at_busy_port(true);
+            return Err(Escape::Wait);
+        }
         let reference = ctx.sched.next_ref();
-        let left = Left { caller: ctx.pid(), reference, data, force, nosuspend };
-        port.leave(system, Box::new(move |system, port| left.send(system, port)));
+        let via = Via::Call { force, nosuspend, reference: Some(reference) };
+        port.leave_command(system, Command { sender, data, via });
         return Ok(ctx.reference(reference));
     }
+    let command = Command { sender, data, via: Via::Call { force, nosuspend, reference: None } };
     let work = port.works(system);
     let mut state = port.lock();
-    let waits = must_wait(&state, force, nosuspend);
-    let answer = if waits {
-        let waiter = Waiter::Retry(ctx.pid());
-        if !state.common.waiters.contains(&waiter) {
-            state.common.waiters.push(waiter);
-        }
+    let answer = if command.waits(&state.common) {
+        port.retry_when_free(system, &mut state.common, sender);
         ctx.wait_at_busy_port(true);
         Err(Escape::Wait)
     } else {
-        reason(command(system, port, &mut state, ctx.pid(), data, force, nosuspend))
+        reason(command.send(port, system, &mut state))
     };
     drop((state, work));
+    ctx.bump(port.take_slice(SLICE) as usize);
     port.end(system);
     answer
-}
-
-/// Does a command wait until the port is less busy?
-fn must_wait(state: &PortState, force: bool, nosuspend: bool) -> bool {
-    state.common.is_open() && state.common.busy && !nosuspend && !force
-}
-
-/// A command that was left: its sender waits for the answer.
-struct Left {
-    caller: Pid,
-    reference: RefNumbers,
-    data: Option<Output>,
-    force: bool,
-    nosuspend: bool,
-}
-
-impl Left {
-    /// Sends it out in its turn; while the port is busy it waits there.
-    fn send(self, system: &'static System, port: &Port) {
-        let _work = port.works(system);
-        let mut state = port.lock();
-        if must_wait(&state, self.force, self.nosuspend) {
-            state.common.commands.push(Box::new(move |system, port| self.send(system, port)));
-            return;
-        }
-        let answer = command(system, port, &mut state, self.caller, self.data, self.force, self.nosuspend);
-        drop(state);
-        reply(system, self.caller, self.reference, 0, |_| answer.term());
-    }
-}
-
-/// Sends a command out; gives what `port_command/3` says.
-fn command(
-    system: &'static System,
-    port: &Port,
-    state: &mut PortState,
-    caller: Pid,
-    data: Option<Output>,
-    force: bool,
-    nosuspend: bool,
-) -> Atom {
-    match data {
-        _ if !state.common.is_open() => am::badarg,
-        _ if force && !port.driver.soft_busy => am::notsup,
-        _ if state.common.busy && nosuspend && !force => am::false_,
-        None => am::badarg,
-        Some(data) => {
-            port.output(system, state, caller, data);
-            am::true_
-        }
-    }
 }
 
 fn port_control_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
@@ -360,7 +318,7 @@ fn info(ctx: &mut Ctx<'_>, port: Term, item: Option<Atom>) -> BifResult {
             seen(port, |state| told(port, draft, system.vm, state, item)).unwrap_or(Term::UNDEFINED)
         });
     };
-    port.leave(system, Box::new(operation));
+    port.leave(system, Some(caller), operation);
     Ok(ctx.reference(reference))
 }
 

@@ -7,6 +7,7 @@
 //! DR3. [`Driver::begin`] is the first call. Between [`Driver::start`] and [`Driver::stop`] come all calls but those that output needs (`output`, `flush`), which may come
 //!      before the start. After the stop there is none.
 
+use super::backlog::{self, Limits};
 use super::options::{Settings, Target};
 use super::poll::{self, Watch};
 use super::shared_lock::SharedLock;
@@ -30,6 +31,11 @@ pub trait Driver: Send + Any {
     /// The reason that `erts_internal:open_port/2` gives instead of the port, which is gone then, without a word to anyone.
     fn begin(&mut self, _: &mut Context<'_>) -> Result<(), Atom> {
         Ok(())
+    }
+
+    /// Does its opener wait, when `begin` has returned, until the driver says that it has begun ([`Context::begun`])?
+    fn acknowledges_start(&self) -> bool {
+        false
     }
 
     /// The port is there and its opener is linked to it: it may begin to take input.
@@ -106,6 +112,11 @@ pub trait Driver: Send + Any {
         0
     }
 
+    /// The processes that it monitors.
+    fn monitors(&self) -> Vec<Pid> {
+        Vec::new()
+    }
+
     /// The lock that its port shares with other ports of the driver. Asked for once, when the port is made.
     fn shared_lock(&self) -> Option<Arc<SharedLock>> {
         None
@@ -133,6 +144,8 @@ pub struct DriverType {
     pub(super) of_system: bool,
     /// OTP has it and this VM lacks it.
     pub(super) is_absent: bool,
+    /// Limits of the queues of its ports, unless `open_port/2` is asked for others.
+    pub(super) queue_limits: Limits,
     /// What a crash dump says of its ports.
     pub(super) description: &'static str,
 }
@@ -162,6 +175,7 @@ impl DriverType {
             soft_busy: false,
             of_system: false,
             is_absent: false,
+            queue_limits: backlog::DEFAULT,
             description,
         }
     }
@@ -169,6 +183,11 @@ impl DriverType {
     /// One that says itself when its port is busy, and whether output can be forced on it then.
     pub const fn that_sets_busy(self, soft_busy: bool) -> DriverType {
         DriverType { sets_busy: true, soft_busy, ..self }
+    }
+
+    /// One whose ports' queues are never full.
+    pub const fn without_queue_limits(self) -> DriverType {
+        DriverType { queue_limits: Limits::NONE, ..self }
     }
 
     /// One that OTP has and this VM lacks: opening it fails, rather than run a program of that name.
@@ -247,7 +266,7 @@ impl Context<'_> {
             if let Some(system) = System::of(vm)
                 && let Some(port) = system.get(port)
             {
-                port.perform(system, move |system, port| {
+                port.perform(system, None, move |system, port| {
                     port.with_driver(system, |driver, context| driver.timeout(context, timer));
                 });
             }
@@ -268,6 +287,36 @@ impl Context<'_> {
         if !busy {
             self.port.wake_waiters(self.system, self.common);
         }
+    }
+
+    /// The driver has begun: its opener is given the port. Or not: its opener is given the reason, and no exit signal, and the port ends.
+    pub fn begun(&mut self, outcome: Result<(), Atom>) {
+        if self.common.opener.is_none() {
+            return;
+        }
+        if outcome.is_err() {
+            self.unlink_owner();
+            self.exit(am::normal);
+        }
+        let answer = outcome.map_or_else(Term::atom, |()| self.port.id.term());
+        self.port.answer_opener(self.system, self.common, answer);
+    }
+
+    /// The driver has used so many hundredths of a slice, 1 to 100. Is it over?
+    pub fn use_slice(&self, hundredths: u32) -> bool {
+        let hundredths = hundredths.clamp(1, 100);
+        // Relaxed: under the port's lock.
+        self.port.slice.fetch_add(hundredths, Ordering::Relaxed) + hundredths >= 100
+    }
+
+    /// The limits of the port's queue of operations.
+    pub fn queue_limits(&self) -> Limits {
+        self.port.backlog.limits()
+    }
+
+    /// Gives the queue other limits.
+    pub fn set_queue_limits(&self, limits: Limits) {
+        self.system.wake(self.port.backlog.set_limits(limits));
     }
 
     /// Has [`Driver::ready_output`] and [`Driver::ready_input`] called again, after what waits for the port by now.

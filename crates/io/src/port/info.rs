@@ -37,7 +37,12 @@ impl Port {
             am::input => memory.uint(common.input),
             am::output => memory.uint(common.output),
             am::os_pid => common.os_pid.map_or(Term::UNDEFINED, |pid| memory.uint(pid)),
-            am::monitors => Term::NIL,
+            am::monitors => {
+                let monitors = state.driver.monitors();
+                let monitors: Vec<TermRef<'h>> =
+                    monitors.into_iter().map(|pid| memory.tuple(&[am::process.term(), pid.term()])).collect();
+                memory.list(&monitors)
+            }
             am::monitored_by => pids(memory, common.watchers.values().copied()),
             am::parallelism => Term::bool(self.parallelism),
             am::memory => Term::small((size_of::<Port>() + state.driver.queued() + state.driver.memory()) as i64),

@@ -1,5 +1,6 @@
 //! What a crate above this one needs to put drivers of its own behind ports.
 
+pub use super::backlog::Limits;
 pub use super::driver::Finder;
 pub use super::drivers::{name_in, names};
 pub use super::options::{Settings, Target};
@@ -31,7 +32,7 @@ pub fn find_by(vm: &Vm, finder: Finder) {
 pub fn in_turn(vm: &'static Vm, port: PortId, call: impl FnOnce(&mut dyn Driver, &mut Context<'_>) + Send + 'static) {
     let Some(system) = System::of(vm) else { return };
     let Some(port) = system.get(port) else { return };
-    port.perform(system, |system, port| port.with_driver(system, call));
+    port.perform(system, None, |system, port| port.with_driver(system, call));
 }
 
 /// The same, by a scheduler: for threads that are none.
@@ -42,7 +43,7 @@ pub fn in_turn_soon(
 ) {
     let Some(system) = System::of(vm) else { return };
     let Some(port) = system.get(port) else { return };
-    port.leave(system, Box::new(move |system, port: &Port| port.with_driver(system, call)));
+    port.leave(system, None, move |system, port: &Port| port.with_driver(system, call));
 }
 
 /// Calls a port's driver at once, out of turn, if the port is not gone. With `patient` it waits for who holds the port, which the caller may not

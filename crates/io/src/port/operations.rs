@@ -2,14 +2,16 @@
 //! scheduler that has the port as a job in its run queue (`sync::Turn`, `sched::jobs`).
 //!
 //! OP1. Operations of one process, or of one descriptor, are done in the order in which it has asked for them (sync.turn/TU2).
+//!      While one of a process's is parked (`commands.rs`), so are those that it leaves after that.
 //! OP2. A port that is gone is in no run queue: what is still left for it is done by who finds so, for that only says that there is no port.
 //! OP3. With the option `parallelism` processes leave their operations where several schedulers are active: they go on at once.
 
-use super::{Operation, Port, State, System};
+use super::{Command, Common, Operation, Port, State, System, Work};
 use myriad_heap::Draft;
 use myriad_process::{Message, Payload};
 use myriad_sched::Job;
 use myriad_sync::ToSchedule;
+use myriad_sync::atomic::Ordering;
 use myriad_term::{Build, Pid, RefNumbers, Term, TermRef};
 use myriad_vm::bif::BifResult;
 use myriad_vm::{Ctx, Signal};
@@ -18,6 +20,8 @@ use myriad_vm::{Ctx, Signal};
 const COST: u32 = 100;
 /// A port gives way when its operations have cost so many.
 const TURN: u32 = 2000;
+/// Of a process's slice.
+pub(super) const SLICE: u32 = 4000;
 
 /// What the caller of a built-in is answered: the value, and how many words it may take in a message.
 pub(super) trait Answer: Send {
@@ -39,37 +43,85 @@ impl Answer for Term {
 }
 
 impl Port {
-    /// Does something as soon as it is the port's turn: now, if possible.
+    /// Does something, for a process or for none, as soon as it is the port's turn: now, if possible.
     pub(super) fn perform(
         &self,
         system: &'static System,
+        by: Option<Pid>,
         operation: impl FnOnce(&'static System, &Port) + Send + 'static,
     ) {
-        if self.turn.begin() {
+        if self.turn.begin() && self.keep_turn(system, by.is_some()) {
             operation(system, self);
             self.end(system);
         } else {
-            self.leave(system, Box::new(operation));
+            self.leave(system, by, operation);
         }
     }
 
     /// Is a process to do an operation itself, now? Then [`Port::end`] must follow.
     #[inline]
-    pub(super) fn begin(&self, system: &System) -> bool {
+    pub(super) fn begin(&self, system: &'static System) -> bool {
         // OP3
-        !(self.parallelism && system.vm.schedulers.active() > 1) && self.turn.begin()
+        !(self.parallelism && system.vm.schedulers.active() > 1) && self.turn.begin() && self.keep_turn(system, true)
+    }
+
+    /// Gives the turn that was begun back where a process might overtake what is parked (OP1).
+    #[inline]
+    fn keep_turn(&self, system: &'static System, by_process: bool) -> bool {
+        // Relaxed: written in the port's turn.
+        let keeps = !by_process || self.parked.load(Ordering::Relaxed) == 0;
+        if !keeps {
+            self.end(system);
+        }
+        keeps
     }
 
     /// The operation that was begun is done.
     #[inline]
     pub(super) fn end(&self, system: &'static System) {
+        self.take_slice(0);
         if self.turn.end() == ToSchedule(true) {
             self.schedule(system);
         }
     }
 
-    /// Leaves an operation.
-    pub(super) fn leave(&self, system: &'static System, operation: Operation) {
+    /// The part of a slice of so many reductions that the driver has used since this was asked for last, in reductions.
+    #[inline]
+    pub(super) fn take_slice(&self, slice: u32) -> u32 {
+        // Relaxed: written in the port's turn; out of turn a driver's use may count for another's.
+        match self.slice.load(Ordering::Relaxed) {
+            0 => 0,
+            used => {
+                self.slice.store(0, Ordering::Relaxed);
+                slice * used.min(100) / 100
+            }
+        }
+    }
+
+    /// Gives the process that waits for the driver to begin an answer.
+    pub(super) fn answer_opener(&self, system: &System, common: &mut Common, answer: Term) {
+        if let Some((opener, reference)) = common.opener.take() {
+            reply(system, opener, reference, 0, |_| answer);
+        }
+    }
+
+    /// Leaves an operation, of a process or of none.
+    pub(super) fn leave(
+        &self,
+        system: &'static System,
+        by: Option<Pid>,
+        operation: impl FnOnce(&'static System, &Port) + Send + 'static,
+    ) {
+        self.put(system, Operation { by, work: Work::Any(Box::new(operation)) });
+    }
+
+    /// Leaves a command, which counts for the limits of the queue.
+    pub(super) fn leave_command(&self, system: &'static System, command: Command) {
+        self.backlog.add(command.bytes());
+        self.put(system, command.into());
+    }
+
+    fn put(&self, system: &'static System, operation: Operation) {
         if self.turn.leave(operation) == ToSchedule(true) {
             self.schedule(system);
         }
@@ -85,6 +137,7 @@ impl Port {
         let caller = ctx.pid();
         if self.begin(system) {
             let answer = work(system, self, caller);
+            ctx.bump(self.take_slice(SLICE) as usize);
             self.end(system);
             return Ok(answer.build(ctx));
         }
@@ -93,7 +146,7 @@ impl Port {
             let answer = work(system, port, caller);
             reply(system, caller, reference, answer.words(), |draft| answer.build(draft));
         };
-        self.leave(system, Box::new(operation));
+        self.leave(system, Some(caller), operation);
         Ok(ctx.reference(reference))
     }
 
@@ -103,10 +156,15 @@ impl Port {
         if self.lock().common.is_gone() {
             self.turn.take();
             while let Some(operation) = self.turn.next() {
-                operation(system, self);
+                self.operate(system, operation);
             }
             return;
         }
+        self.enqueue(system);
+    }
+
+    /// Puts it in a run queue.
+    pub(super) fn enqueue(&self, system: &'static System) {
         let id = self.id;
         system.vm.schedulers.enqueue_job(Job::new(move || system.get(id).map_or(0, |port| port.run(system))));
     }
@@ -117,8 +175,8 @@ impl Port {
         self.turn.take();
         let mut used = 0;
         while let Some(operation) = self.turn.next() {
-            operation(system, self);
-            used += COST;
+            self.operate(system, operation);
+            used += COST + self.take_slice(TURN);
             if used >= TURN {
                 self.turn.give_way();
                 self.schedule(system);
@@ -126,6 +184,15 @@ impl Port {
             }
         }
         used
+    }
+
+    /// Does an operation that was left, or parks it.
+    fn operate(&self, system: &'static System, operation: Operation) {
+        let Some(operation) = self.park_if_behind(operation) else { return };
+        match operation.work {
+            Work::Any(work) => work(system, self),
+            Work::Command(command) => command.send_in_turn(self, system),
+        }
     }
 }
 

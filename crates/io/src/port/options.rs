@@ -1,5 +1,6 @@
 //! The arguments of `open_port/2`.
 
+use super::backlog::Limits;
 use super::framing::Framing;
 use myriad_term::{Atom, Term, am};
 
@@ -40,6 +41,8 @@ pub struct Settings {
     pub(super) parallelism: bool,
     /// Bytes queued for output above which the port is busy, and at which it no longer is; nothing = never busy.
     pub(super) busy_limits: Option<(usize, usize)>,
+    /// Limits of its queue of operations; nothing = the driver's.
+    pub(super) queue_limits: Option<Limits>,
 }
 
 /// The longest line of the plain option `line`.
@@ -64,6 +67,7 @@ impl Default for Settings {
             eof: false,
             parallelism: false,
             busy_limits: Some(BUSY_LIMITS),
+            queue_limits: None,
         }
     }
 }
@@ -154,8 +158,13 @@ pub fn settings(list: Term, target: &Target, parallelism: bool) -> Result<Settin
             Some(am::args) => s.arguments = Some(arguments(value).ok_or(am::badopt)?),
             Some(am::arg0) => s.arg0 = Some(native_text(value).ok_or(am::badopt)?),
             Some(am::parallelism) => s.parallelism = value.as_bool().ok_or(am::badopt)?,
-            Some(am::busy_limits_port) => s.busy_limits = limits(value).ok_or(am::badopt)?,
-            Some(am::busy_limits_msgq) => drop(limits(value).ok_or(am::badopt)?),
+            Some(am::busy_limits_port) => {
+                s.busy_limits = limits(value).ok_or(am::badopt)?.map(|(low, high)| (high.max(low), low));
+            }
+            Some(am::busy_limits_msgq) => {
+                let limits = limits(value).ok_or(am::badopt)?;
+                s.queue_limits = Some(limits.map_or(Limits::NONE, |(low, high)| Limits { low: low.min(high), high }));
+            }
             _ => return Err(am::badopt),
         }
     }
@@ -194,7 +203,7 @@ fn limits(term: Term) -> Option<Option<(usize, usize)>> {
     // The largest number of all stands for `disabled` within OTP.
     let limit = |term: Term| number(term).filter(|n| *n > 0 && *n < usize::MAX);
     let (low, high) = (limit(low)?, limit(high)?);
-    Some(Some((high.max(low), low)))
+    Some(Some((low, high)))
 }
 
 fn environment(list: Term) -> Option<Vec<Variable>> {

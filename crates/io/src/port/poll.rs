@@ -37,6 +37,7 @@ use self::watch::{Armed, BOTH};
 use super::{Port, System};
 use myriad_sched::Readiness;
 use myriad_sched::microstate::{State, within};
+use myriad_sync::atomic::Ordering;
 use myriad_sync::thread::CAN_SPAWN;
 use myriad_sync::{Arc, LockClass, Mutex, Parker};
 use myriad_term::Port as PortId;
@@ -180,7 +181,7 @@ fn port_ready(system: &'static System, key: u64, flags: EventFlags, buffer: &mut
         port.end(system);
     } else {
         let operation = move |system, port: &Port| with_buffer(|buffer| port.ready(system, ready, buffer));
-        port.leave(system, Box::new(operation));
+        port.leave(system, None, operation);
     }
 }
 
@@ -200,7 +201,7 @@ fn socket_ready(system: &'static System, number: u64, flags: EventFlags) {
 pub(super) fn call_again(system: &'static System, port: &Port) {
     let ready = Ready { input: true, output: true, hung_up: false };
     let operation = move |system, port: &Port| with_buffer(|buffer| port.ready(system, ready, buffer));
-    port.leave(system, Box::new(operation));
+    port.leave(system, None, operation);
 }
 
 /// Lends the thread's buffer.
@@ -239,7 +240,7 @@ fn look_at_program(system: &'static System, key: u64) {
     if let Some((port, status)) = poll.programs.ended(&poll.pollers, key)
         && let Some(port) = system.get(port)
     {
-        port.perform(system, move |system, port| {
+        port.perform(system, None, move |system, port| {
             port.writable(system);
             port.with_driver(system, |driver, context| driver.program_ended(context, status));
         });
@@ -277,12 +278,22 @@ pub(super) fn arm(system: &System, watch: &mut Watch, port: PortId, home: usize)
 /// As [`Watch::arm`].
 pub(crate) fn arm_socket(system: &System, watch: &mut Watch, number: u64) -> Result<(), Errno> {
     let pollers = &system.poll.pollers;
+    let before = watch.is_polled();
     // It never is always ready.
-    watch.arm_as(system.vm, pollers, SOCKET | number, pollers.here()).map(drop)
+    let armed = watch.arm_as(system.vm, pollers, SOCKET | number, pollers.here()).map(drop);
+    if watch.is_polled() && !before {
+        // Relaxed: a statistic.
+        pollers.sockets.fetch_add(1, Ordering::Relaxed);
+    }
+    armed
 }
 
 /// Ends waiting for a socket that belongs to no port, and closes it.
 pub(crate) fn close_socket(system: &System, watch: Watch) {
+    if watch.is_polled() {
+        // Relaxed: a statistic.
+        system.poll.pollers.sockets.fetch_sub(1, Ordering::Relaxed);
+    }
     watch.close(&system.poll.pollers);
 }
 

@@ -1,39 +1,42 @@
 //! What processes send to ports: messages, links, monitors, exit signals.
 
+use super::operations::SLICE;
 use super::tell::Tell;
-use super::{Common, Port, State, System, Waiter};
+use super::{Command, Port, State, System, Via};
 use crate::bytes::Output;
 use myriad_process::{Payload, Tracee};
 use myriad_sched::microstate::{State as Microstate, within};
 use myriad_sync::atomic::Ordering;
 use myriad_term::{Build, Pid, Port as PortId, RefNumbers, Term, TermRef, am};
-use myriad_trace::monitor::busy_port;
 use myriad_vm::tracer::flags;
-use myriad_vm::vm::PortOps;
+use myriad_vm::vm::{Handed, PortOps};
 use myriad_vm::{Signal, Vm};
+
+/// Bytes that are handed to a port for one reduction.
+const BYTES_PER_REDUCTION: usize = 256;
 
 /// The port system, as processes see it.
 pub struct Ports;
 
 impl PortOps for Ports {
-    fn message(&self, vm: &'static Vm, port: PortId, from: Term, message: Term) -> usize {
-        let Some(system) = System::of(vm) else { return 0 };
-        match (system.get(port), from.as_local_pid()) {
-            (Some(port), Some(sender)) if port.begin(system) => {
-                let bytes = port.message(system, sender, message);
+    fn message(&self, vm: &'static Vm, port: PortId, sender: Pid, message: Term, may_wait: bool) -> Handed {
+        let Some(system) = System::of(vm) else { return Handed::Taken(0) };
+        let Some(port) = system.get(port) else { return Handed::Taken(0) };
+        match asked(message) {
+            Asked::Command { owner, data } => {
+                let command = Command { sender, data: Some(data), via: Via::Message { owner } };
+                return port.command(system, command, may_wait);
+            }
+            Asked::Other { owner, request } if port.begin(system) => {
+                port.request(system, sender, owner, &request);
                 port.end(system);
-                bytes
             }
-            (Some(port), Some(sender)) => {
-                let copy = Payload::copy(message);
-                let operation = move |system, port: &Port| {
-                    port.message(system, sender, copy.term());
-                };
-                port.leave(system, Box::new(operation));
-                0
+            Asked::Other { owner, request } => {
+                let operation = move |system, port: &Port| port.request(system, sender, owner, &request);
+                port.leave(system, Some(sender), operation);
             }
-            _ => 0,
         }
+        Handed::Taken(0)
     }
 
     fn command(&self, vm: &'static Vm, port: PortId, from: Option<Pid>, data: Term, soon: bool) -> bool {
@@ -50,11 +53,11 @@ impl PortOps for Ports {
         if soon {
             system.poll.later(move |system| {
                 if let Some(port) = system.get(id) {
-                    port.perform(system, operation);
+                    port.perform(system, from, operation);
                 }
             });
         } else {
-            port.perform(system, operation);
+            port.perform(system, from, operation);
         }
         true
     }
@@ -64,7 +67,8 @@ impl PortOps for Ports {
         match system.get(port) {
             Some(port) => {
                 let _port = within(Microstate::Port);
-                port.perform(system, |system, port| port.signal(system, signal));
+                let by = sender_of(&signal);
+                port.perform(system, by, |system, port| port.signal(system, signal));
             }
             None => answer_for_the_gone(system, port, signal),
         }
@@ -74,7 +78,7 @@ impl PortOps for Ports {
         if let Some(system) = System::of(vm)
             && let Some(port) = system.get(port)
         {
-            port.perform(system, move |_, port| {
+            port.perform(system, None, move |_, port| {
                 port.lock().common.watchers.remove(&reference);
             });
         }
@@ -111,25 +115,47 @@ impl PortOps for Ports {
     }
 
     fn is_busy(&self, vm: &'static Vm, port: PortId) -> bool {
-        System::of(vm).and_then(|s| s.get(port)).is_some_and(|p| p.lock().common.busy)
+        System::of(vm).and_then(|s| s.get(port)).is_some_and(|p| p.backlog.is_full() || p.lock().common.busy)
     }
 }
 
 /// A request in a message.
 enum Request {
-    Command(Output),
     Close,
     Connect(Pid),
+    /// None that a port understands.
+    Bad,
 }
 
-fn request(body: TermRef<'_>) -> Option<Request> {
+/// What a message asks for: a command, or something else.
+enum Asked {
+    Command { owner: Pid, data: Output },
+    Other { owner: Option<Pid>, request: Request },
+}
+
+fn asked(message: TermRef<'_>) -> Asked {
+    let bad = Asked::Other { owner: None, request: Request::Bad };
+    let Some([owner, body]) = message.as_tuple_of::<2>() else { return bad };
+    let Some(owner) = owner.as_local_pid() else { return bad };
     if body.is_am(am::close) {
-        return Some(Request::Close);
+        return Asked::Other { owner: Some(owner), request: Request::Close };
     }
-    let [name, value] = body.as_tuple_of::<2>()?;
-    match name.as_atom()? {
-        am::command => Output::of(value).map(Request::Command),
-        am::connect => value.as_local_pid().map(Request::Connect),
+    let Some([name, value]) = body.as_tuple_of::<2>() else { return bad };
+    let asked = match name.as_atom() {
+        Some(am::command) => Output::of(value).map(|data| Asked::Command { owner, data }),
+        Some(am::connect) => {
+            value.as_local_pid().map(|to| Asked::Other { owner: Some(owner), request: Request::Connect(to) })
+        }
+        _ => None,
+    };
+    asked.unwrap_or(bad)
+}
+
+/// The process whose signal it is.
+fn sender_of(signal: &Signal) -> Option<Pid> {
+    match signal {
+        Signal::Link(from) | Signal::Unlink { from, .. } | Signal::Monitor { from, .. } => Some(*from),
+        Signal::Exit { from, .. } => from.as_local_pid(),
         _ => None,
     }
 }
@@ -184,7 +210,7 @@ impl Drop for Linking {
             let id = port.id;
             system.poll.later(move |system| {
                 let Some(port) = system.get(id) else { return };
-                port.perform(system, |system, port| {
+                port.perform(system, None, |system, port| {
                     let mut state = port.lock();
                     port.exit(system, &mut state, Term::atom(am::noproc), true);
                 });
@@ -218,27 +244,17 @@ impl Port {
         true
     }
 
-    /// Gives how many bytes it has taken.
-    fn message(&self, system: &'static System, sender: Pid, message: TermRef<'_>) -> usize {
-        let parts = message.as_tuple_of::<2>();
-        let wanted = parts.and_then(|[owner, body]| Some((owner.as_local_pid()?, request(body)?)));
+    /// In the port's turn: does what `sender` has asked for by a message that names the owner.
+    fn request(&self, system: &'static System, sender: Pid, owner: Option<Pid>, request: &Request) {
         let _work = self.works(system);
         let mut state = self.lock();
         if !state.common.is_open() {
-            return 0;
+            return;
         }
-        let Some((_, request)) = wanted.filter(|(owner, _)| *owner == state.common.owner) else {
-            self.bad_message(system, state.common.owner);
-            return 0;
-        };
-        let mut bytes = 0;
-        match request {
-            Request::Command(data) => {
-                bytes = data.len();
-                // A process that makes it busy runs on; one that finds it busy is suspended.
-                suspend_if_busy(system, self.id, &mut state.common, sender);
-                self.output(system, &mut state, sender, data);
-            }
+        if owner != Some(state.common.owner) {
+            return self.bad_message(system, state.common.owner);
+        }
+        match *request {
             Request::Close if self.driver.of_system => {}
             Request::Close => {
                 let owner = state.common.owner;
@@ -256,12 +272,48 @@ impl Port {
                     self.bad_message(system, old);
                 }
             }
+            Request::Bad => self.bad_message(system, state.common.owner),
         }
-        bytes
+    }
+
+    /// Takes a command that was sent by a message. `may_wait`: the sender can try again, if the port is too busy.
+    fn command(&self, system: &'static System, command: Command, may_wait: bool) -> Handed {
+        let sender = command.sender;
+        if !self.begin(system) {
+            if may_wait && self.retry_if_full(system, sender) {
+                return Handed::Busy;
+            }
+            self.leave_command(system, command);
+            if may_wait {
+                self.suspend_if_full(system, sender);
+            }
+            return Handed::Taken(0);
+        }
+        let reductions = command.data.as_ref().map_or(0, Output::len) / BYTES_PER_REDUCTION;
+        let work = self.works(system);
+        let mut state = self.lock();
+        let handed = if !command.waits(&state.common) {
+            command.send(self, system, &mut state);
+            Handed::Taken(reductions)
+        } else if may_wait {
+            self.retry_when_free(system, &mut state.common, sender);
+            Handed::Busy
+        } else {
+            self.backlog.add(command.bytes());
+            self.park(&mut state.common, command.into());
+            Handed::Taken(reductions)
+        };
+        drop((state, work));
+        let handed = match handed {
+            Handed::Taken(reductions) => Handed::Taken(reductions + self.take_slice(SLICE) as usize),
+            Handed::Busy => Handed::Busy,
+        };
+        self.end(system);
+        handed
     }
 
     /// The owner answers for what a port does not understand, whoever has sent it.
-    fn bad_message(&self, system: &'static System, owner: Pid) {
+    pub(super) fn bad_message(&self, system: &'static System, owner: Pid) {
         let reason = Payload::immediate(Term::atom(am::badsig));
         system.signal(owner, Signal::Exit { from: self.id.term(), reason, linked: false });
     }
@@ -309,15 +361,5 @@ impl Port {
         // What is queued is not waited for then.
         let killed = reason.term().is_am(am::kill);
         self.exit(system, state, if killed { Term::atom(am::killed) } else { reason.term() }, !killed);
-    }
-}
-
-/// Keeps a process that sends messages faster than they can be written from running on.
-fn suspend_if_busy(system: &System, port: PortId, common: &mut Common, sender: Pid) {
-    let waiter = Waiter::Suspended(sender);
-    if common.busy && common.is_open() && !common.waiters.contains(&waiter) {
-        common.waiters.push(waiter);
-        system.signal(sender, Signal::Suspend { active: Default::default(), reply: None });
-        busy_port(system.vm, sender.term(), port.term());
     }
 }

@@ -19,7 +19,7 @@ impl System {
         let Some(port) = self.get(tracer) else { return };
         let _port = within(Microstate::Port);
         let bytes = etf::encode(message.term(), EncodeOptions::default());
-        port.perform(self, move |system, port| {
+        port.perform(self, None, move |system, port| {
             let mut state = port.lock();
             if state.common.is_open() {
                 let owner = state.common.owner;

@@ -3,6 +3,7 @@
 
 use super::address::{Family, INET, INET6};
 use super::take_u32;
+use crate::port::backlog::{self, Limits as QueueLimits};
 use crate::system::{self, get_option as get_bytes, set_option as set_bytes};
 use myriad_term::TermRef;
 use myriad_term::packet::{Format, Limits, Line};
@@ -65,8 +66,8 @@ pub(super) struct Options {
     read_packets: u32,
     pub(super) high: usize,
     pub(super) low: usize,
-    high_message_queue: u32,
-    low_message_queue: u32,
+    /// Limits of the port's queue.
+    pub(super) queue_limits: QueueLimits,
     /// In milliseconds; nothing: for ever.
     pub(super) send_timeout: Option<u32>,
     pub(super) send_timeout_close: bool,
@@ -193,6 +194,11 @@ fn take<'a>(data: &mut &'a [u8], len: usize) -> Result<&'a [u8], Errno> {
     Ok(front)
 }
 
+/// A limit of the port's queue.
+fn positive(value: u32) -> Result<usize, Errno> {
+    usize::try_from(value as i32).ok().filter(|limit| *limit > 0).ok_or(Errno::INVAL)
+}
+
 /// The system's option by which a group is joined or left, and its value.
 fn membership(join: bool, family: u32, data: &mut &[u8]) -> Result<((i32, i32), Vec<u8>), Errno> {
     let index = take_u32(data)?.to_ne_bytes();
@@ -229,8 +235,7 @@ impl Options {
             read_packets: 5,
             high: 8192,
             low: 4096,
-            high_message_queue: 8192,
-            low_message_queue: 4096,
+            queue_limits: backlog::DEFAULT,
             send_timeout: None,
             send_timeout_close: false,
             delay_send: false,
@@ -277,8 +282,14 @@ impl Options {
                 code::DELAY_SEND => self.delay_send = value != 0,
                 code::SHOW_ECONNRESET => self.show_reset = value != 0,
                 code::LINE_DELIMITER => self.line_delimiter = value as u8,
-                code::HIGH_MESSAGE_QUEUE => self.high_message_queue = value.max(1),
-                code::LOW_MESSAGE_QUEUE => self.low_message_queue = value.max(1),
+                code::HIGH_MESSAGE_QUEUE => {
+                    let high = positive(value)?;
+                    self.queue_limits = QueueLimits { low: self.queue_limits.low.min(high), high };
+                }
+                code::LOW_MESSAGE_QUEUE => {
+                    let low = positive(value)?;
+                    self.queue_limits = QueueLimits { low, high: self.queue_limits.high.max(low) };
+                }
                 code::LINGER => {
                     let time = take_u32(&mut data)?;
                     let linger = [i32::from(value != 0).to_ne_bytes(), time.to_ne_bytes()].concat();
@@ -535,8 +546,8 @@ impl Options {
             code::DELIVER => u32::from(self.deliver == Deliver::Term),
             code::EXIT_ON_CLOSE => u32::from(self.exit_on_close),
             code::PACKET_SIZE => self.packet_size,
-            code::HIGH_MESSAGE_QUEUE => self.high_message_queue,
-            code::LOW_MESSAGE_QUEUE => self.low_message_queue,
+            code::HIGH_MESSAGE_QUEUE => self.queue_limits.high as u32,
+            code::LOW_MESSAGE_QUEUE => self.queue_limits.low as u32,
             code::DEBUG => 0,
             code::READ_PACKETS if !self.of_stream => self.read_packets,
             _ if !self.of_stream => return None,

@@ -200,7 +200,11 @@ impl Tcp {
     fn set_options(&mut self, port: &mut Context<'_>, data: &[u8]) -> Result<(), Refusal> {
         let (family, kind, packet) = (self.socket.family, self.socket.kind, self.socket.options.packet);
         let fd = self.socket.watch.as_ref().map(poll::Watch::fd);
+        let limits = self.socket.options.queue_limits;
         let set = self.socket.options.set(fd, family, kind, data);
+        if self.socket.options.queue_limits != limits {
+            port.set_queue_limits(self.socket.options.queue_limits);
+        }
         if self.socket.options.packet != packet {
             self.input.in_header = false;
         }

@@ -83,7 +83,11 @@ impl Udp {
     fn set_options(&mut self, port: &mut Context<'_>, data: &[u8]) -> Result<(), Refusal> {
         let (family, kind) = (self.socket.family, self.socket.kind);
         let fd = self.socket.watch.as_ref().map(poll::Watch::fd);
+        let limits = self.socket.options.queue_limits;
         let set = self.socket.options.set(fd, family, kind, data);
+        if self.socket.options.queue_limits != limits {
+            port.set_queue_limits(self.socket.options.queue_limits);
+        }
         if std::mem::take(&mut self.socket.options.ran_out) {
             messages::tell(port, am::udp_passive);
         }

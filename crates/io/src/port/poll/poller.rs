@@ -50,8 +50,13 @@ impl Poller {
 
     /// Is there a descriptor of a port's?
     pub(super) fn has_any(&self) -> bool {
+        self.registered() > 0
+    }
+
+    /// How many there are.
+    pub(super) fn registered(&self) -> usize {
         // Relaxed: io/W5.
-        self.registered.load(Ordering::Relaxed) > 0
+        self.registered.load(Ordering::Relaxed)
     }
 
     /// Registers a descriptor, or registers it anew. Is it the first (io/W5)?

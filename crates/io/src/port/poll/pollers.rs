@@ -2,7 +2,7 @@
 
 use super::poller::{Poller, SHARED, WAKE};
 use myriad_sync::CachePadded;
-use myriad_sync::atomic::Ordering;
+use myriad_sync::atomic::{AtomicUsize, Ordering};
 use myriad_sync::thread::CAN_SPAWN;
 use myriad_term::Pid;
 use myriad_vm::Vm;
@@ -17,6 +17,8 @@ pub(crate) struct Pollers {
     own: Box<[CachePadded<Poller>]>,
     /// That of the I/O thread, or the only one.
     pub(super) common: Poller,
+    /// Sockets that belong to no port and are registered (a statistic).
+    pub(super) sockets: AtomicUsize,
 }
 
 /// How many pollers schedulers may have: their two descriptors each are at most a quarter of those that the system allows.
@@ -39,7 +41,14 @@ impl Pollers {
             poller.join(&common, number).ok()?;
             Some(CachePadded::new(poller))
         };
-        Ok(Pollers { own: (0..own).map_while(of_scheduler).collect(), common })
+        Ok(Pollers { own: (0..own).map_while(of_scheduler).collect(), common, sockets: AtomicUsize::new(0) })
+    }
+
+    /// The descriptors that are registered, and how many of them are sockets that belong to no port: figures.
+    pub(crate) fn polled(&self) -> (usize, usize) {
+        let all: usize = (0..=self.of_io_thread()).map(|number| self.get(number).registered()).sum();
+        // Relaxed: a statistic.
+        (all, self.sockets.load(Ordering::Relaxed).min(all))
     }
 
     /// The poller of this number: a scheduler's, or else the I/O thread's.

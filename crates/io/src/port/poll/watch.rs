@@ -87,6 +87,11 @@ impl Watch {
         self.edge && matches!(self.state, Registered::At(_))
     }
 
+    /// Is it registered with a poller?
+    pub(super) fn is_polled(&self) -> bool {
+        matches!(self.state, Registered::At(_))
+    }
+
     /// Waits until it is ready, once, or from now on, and tells this port, which is at home with the poller `home`.
     ///
     /// # Errors

@@ -64,7 +64,8 @@ impl Tcp {
         socket.options.active = Active::No;
         socket.family = self.socket.family;
         socket.take(fd);
-        let settings = Settings { binary: true, ..Settings::default() };
+        let queue_limits = Some(self.socket.options.queue_limits);
+        let settings = Settings { binary: true, queue_limits, ..Settings::default() };
         let opened = opened(socket, State::Connected, DRIVER.name.as_bytes());
         let id = port.system.create(&DRIVER, opened, &settings, owner, true)?.id;
         signals::link_owner(port.system, id, owner);
