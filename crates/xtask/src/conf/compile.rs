@@ -99,8 +99,19 @@ fn c_compiler(world: &World, source: &Path) -> Command {
         command.args(["-shared", "-fPIC", "-DHAVE_ISFINITE"]).arg("-I").arg(world.otp.root.join("usr/include"));
         source.with_extension("so")
     };
-    command.arg("-o").arg(made).arg(source).arg("-lm");
+    command.arg("-o").arg(made).arg(source).args(companions(source)).arg("-lm");
     command
+}
+
+/// The files that stand beside headers which a file takes in, and that it does not take in themselves.
+fn companions(source: &Path) -> Vec<PathBuf> {
+    let text = files::read_if_there(source);
+    let taken: Vec<&str> =
+        text.lines().filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix('"')).collect();
+    let of = |header: &str| header.strip_suffix(".h").map(|name| format!("{name}.c"));
+    let other = |name: &String| !taken.contains(&name.as_str()) && *name != files::name(source);
+    let names = taken.iter().filter_map(|header| of(header)).filter(other);
+    names.map(|name| source.with_file_name(name)).filter(|path| path.exists()).collect()
 }
 
 /// Has a C file a `main`, or the macro that some have in its place?
