@@ -63,7 +63,16 @@ myriad_vm::bifs! { pub GROUP_LEADER = "erlang" {
 
 fn send_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     ctx.send_or_wait(args[0], args[1])?;
+    if args[0].as_local_pid().is_none() && ctx.exhausted() {
+        return give_way(ctx, args[1]);
+    }
     Ok(args[1])
+}
+
+/// A port may have used up the slice of its sender, who may send on and on without a call at which slices end.
+#[cold]
+fn give_way(ctx: &mut Ctx<'_>, message: Term) -> BifResult {
+    ctx.yield_to(Box::new(move |_| Ok(message)))
 }
 
 fn send_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {

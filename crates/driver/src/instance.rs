@@ -332,6 +332,14 @@ impl Driver for Instance {
         self.control_answer(used, answer, &room)
     }
 
+    fn has_control(&self) -> bool {
+        self.entry.control.is_some()
+    }
+
+    fn has_call(&self) -> bool {
+        self.entry.call.is_some()
+    }
+
     fn answers_in_binaries(&self) -> bool {
         self.answer_is_binary
     }
@@ -370,6 +378,7 @@ impl Driver for Instance {
             return;
         }
         self.timer = None;
+        context.timed_out();
         if let Some(function) = self.entry.timeout {
             // SAFETY: ABI1: the driver's function, with its data.
             self.run(context, |data| unsafe { function(data) });

@@ -45,12 +45,21 @@ impl Piece {
         if !bits.is_binary() {
             return None;
         }
-        let (whole, offset, len) = term.binary_parts()?;
-        if len / 8 > SMALL && offset % 8 == 0 && whole.boxed_kind() == Some(Kind::SharedBinary) {
-            let shared = whole.as_boxed()?.shared();
-            return Some(Piece::Shared(SharedBinary::clone(&shared), offset / 8, len / 8));
+        if bits.len() / 8 > SMALL
+            && let Some(shared) = Piece::shared(term)
+        {
+            return Some(shared);
         }
         Some(Piece::Own(bits.to_bytes().into_owned(), 0))
+    }
+
+    /// A part of a shared binary, if the term is one.
+    fn shared(term: TermRef<'_>) -> Option<Piece> {
+        let (whole, offset, len) = term.binary_parts()?;
+        if offset % 8 != 0 || len % 8 != 0 || whole.boxed_kind() != Some(Kind::SharedBinary) {
+            return None;
+        }
+        Some(Piece::Shared(SharedBinary::clone(&whole.as_boxed()?.shared()), offset / 8, len / 8))
     }
 
     /// As a binary, without copying a large piece.
@@ -200,14 +209,15 @@ pub enum Output {
     Several(Vec<Piece>),
 }
 
-/// Binaries in a list that are at least so large are kept apart: to copy a smaller one costs less.
-const APART: usize = 4096;
+/// Binaries in a list that are at least so large stand for themselves, where that is only a question of cost: to copy a smaller one costs less.
+pub const APART: usize = 4096;
 
 impl Output {
-    /// The bytes of a binary or an iolist; nothing if the term is none. Large binaries are not copied.
-    pub fn of(term: TermRef<'_>) -> Option<Output> {
+    /// The bytes of a binary or an iolist; nothing if the term is none. Shared binaries of `apart` bytes or more stand for themselves, uncopied.
+    pub fn of(term: TermRef<'_>, apart: usize) -> Option<Output> {
+        let shared = |term: TermRef<'_>| Piece::shared(term).filter(|piece| piece.bytes().len() >= apart);
         if term.is_bitstring() {
-            return Piece::of(term).map(Output::One);
+            return shared(term).or_else(|| Piece::of(term)).map(Output::One);
         }
         if !term.is_list() {
             return None;
@@ -216,7 +226,7 @@ impl Output {
         for part in Parts::of(term) {
             match part {
                 Part::Byte(byte) => run.push(u8::try_from(byte).ok()?),
-                Part::Binary(binary) => match Piece::of(binary).filter(|_| is_large(binary)) {
+                Part::Binary(binary) => match shared(binary) {
                     Some(piece) => {
                         if !run.is_empty() {
                             pieces.push(Piece::Own(std::mem::take(&mut run), 0));
@@ -239,9 +249,14 @@ impl Output {
     /// Number of bytes.
     #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
     pub fn len(&self) -> usize {
+        self.pieces().iter().map(|piece| piece.bytes().len()).sum()
+    }
+
+    /// The pieces.
+    pub fn pieces(&self) -> &[Piece] {
         match self {
-            Output::One(piece) => piece.bytes().len(),
-            Output::Several(pieces) => pieces.iter().map(|piece| piece.bytes().len()).sum(),
+            Output::One(piece) => std::slice::from_ref(piece),
+            Output::Several(pieces) => pieces,
         }
     }
 
@@ -255,15 +270,8 @@ impl Output {
 
     /// A copy of the bytes.
     pub fn to_vec(&self) -> Vec<u8> {
-        match self {
-            Output::One(piece) => piece.bytes().to_vec(),
-            Output::Several(pieces) => pieces.iter().flat_map(|piece| piece.bytes()).copied().collect(),
-        }
+        self.pieces().iter().flat_map(|piece| piece.bytes()).copied().collect()
     }
-}
-
-fn is_large(binary: TermRef<'_>) -> bool {
-    binary.as_bits().is_some_and(|bits| bits.len() >= APART * 8)
 }
 
 /// Room for a short iolist, such as a request to a port.
@@ -379,13 +387,13 @@ mod tests {
         let small = arena.binary(b"abc");
         let inner = arena.list(&[small, large, small]);
         let list = arena.list_onto(&[Term::small(1), inner, large], small);
-        let Some(Output::Several(pieces)) = Output::of(list) else { panic!("several pieces") };
+        let Some(Output::Several(pieces)) = Output::of(list, APART) else { panic!("several pieces") };
         assert_eq!(pieces.iter().map(|p| p.bytes().len()).collect::<Vec<_>>(), [4, APART, 3, APART, 3]);
         assert!(matches!(pieces[1], Piece::Shared(..)));
         assert_eq!(Output::Several(pieces).to_vec(), iodata(list).unwrap());
-        assert!(matches!(Output::of(small), Some(Output::One(_))));
+        assert!(matches!(Output::of(small, APART), Some(Output::One(_))));
         let bad = arena.list(&[large, Term::OK]);
-        assert!(Output::of(bad).is_none() && Output::of(Term::OK).is_none());
+        assert!(Output::of(bad, APART).is_none() && Output::of(Term::OK, APART).is_none());
     }
 
     #[test]

@@ -40,7 +40,7 @@ use driver::{Driver, DriverType, Opened};
 use myriad_process::{Named, Payload};
 use myriad_sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use myriad_sync::{Arc, LockClass, Mutex, MutexGuard, OnceLock, Retirer, Turn};
-use myriad_term::{Atom, Build, Pid, Port as PortId, RefNumbers, Term, TermRef, am};
+use myriad_term::{Atom, Pid, Port as PortId, RefNumbers, Term, TermRef, am};
 use myriad_vm::tracer::flags;
 use myriad_vm::{Signal, Vm};
 use options::Settings;
@@ -100,6 +100,8 @@ pub struct Port {
     slice: AtomicU32,
     /// Operations that are parked: written and read by who has the turn.
     parked: AtomicUsize,
+    /// What it does, if that is traced (`trace.rs`): written and read by who has the turn.
+    task: AtomicU64,
     /// The owner, for those who do not have the port's lock; who has it changes this, too.
     owner: AtomicU64,
     /// The lock that it shares with the other ports of its driver, if that wants it so.
@@ -172,6 +174,17 @@ struct Common {
     direct: Option<sender::Direct>,
 }
 
+/// What a port does, as `running_ports` tells it.
+#[derive(Clone, Copy)]
+enum Task {
+    /// What a process has asked for, by its name.
+    Named(Atom),
+    /// What was left, and what no process has asked for.
+    Other,
+    /// It is not told.
+    Untold,
+}
+
 /// What is done to a port in its turn (`operations.rs`).
 struct Operation {
     /// The process that has asked for it.
@@ -238,7 +251,7 @@ impl System {
         /// How long a reader may take nothing before it is given up.
         const PATIENCE: Duration = Duration::from_secs(60);
         for port in system.all() {
-            port.perform(system, None, |system, port| {
+            port.perform(system, None, Task::Other, |system, port| {
                 port.with_driver(system, |driver, context| driver.flush(context))
             });
         }
@@ -275,9 +288,14 @@ impl System {
         }
     }
 
-    /// Sends a signal of a port's or a socket's to a process.
-    pub(crate) fn signal(&self, to: Pid, signal: Signal) {
-        self.vm.signal_pid(to, signal);
+    /// Sends a signal of a port's or a socket's to a process; `false` if there is none.
+    pub(crate) fn signal(&self, to: Pid, signal: Signal) -> bool {
+        self.vm.signal_pid(to, signal)
+    }
+
+    /// Is there such a process, which has not begun to end?
+    fn lives(&self, pid: Pid) -> bool {
+        self.vm.processes.get(pid).is_some_and(|process| !process.is_exiting())
     }
 
     /// Makes a port of `owner`'s on what was opened; nothing if there are too many.
@@ -292,7 +310,7 @@ impl System {
         let home = self.poll.pollers.first_home(self.vm, owner);
         let make = |id, born| Port::new(id, born, driver, opened, settings, (owner, home), linked);
         let port = self.table.insert(make)?;
-        port.trace_open(self, owner);
+        port.inherit_tracing(self);
         Some(port)
     }
 
@@ -361,6 +379,7 @@ impl Port {
             backlog: Backlog::new(settings.queue_limits.unwrap_or(driver.queue_limits)),
             slice: AtomicU32::new(0),
             parked: AtomicUsize::new(0),
+            task: AtomicU64::new(0),
             owner: AtomicU64::new(owner.data()),
             shared: opened.driver.shared_lock(),
             state: Mutex::new(&PORT_CLASS, State { common, driver: opened.driver }),
@@ -386,11 +405,13 @@ impl Port {
         }
         common.phase = Phase::Closing;
         self.answer_opener(system, common, self.id.term());
+        self.trace(system, flags::PORTS, am::closed, &[reason]);
         let vm = system.vm;
         if let Some(name) = vm.names.name_of_port(self.id) {
             vm.names.unregister(&vm.processes, name, Retirer::Other(&vm.progress));
+            self.trace(system, flags::PORTS, am::unregister, &[name.term()]);
         }
-        self.trace(system, flags::PORTS, am::closed, &[reason]);
+        let reason = if reason.is_am(am::kill) { Term::atom(am::killed) } else { reason };
         for pid in std::mem::take(&mut common.links) {
             let exit = Signal::Exit { from: self.id.term(), reason: Payload::copy(reason), linked: true };
             system.signal(pid, exit);
@@ -433,10 +454,7 @@ impl Port {
     /// Sends bytes out through the port: those of one `command` of `sender`.
     fn output(&self, system: &'static System, state: &mut State, sender: Pid, data: Output) {
         let len = data.len();
-        self.trace_command(system, sender, |memory| {
-            let bytes = memory.binary(&data.to_vec());
-            memory.tuple(&[am::command.term(), bytes])
-        });
+        self.trace_output(system, sender, &data);
         state.common.output += len as u64;
         // Relaxed: a statistic.
         system.output_bytes.fetch_add(len, Ordering::Relaxed);

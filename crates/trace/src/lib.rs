@@ -15,7 +15,7 @@
 //! | [`times`] | call counts and call times |
 //! | [`messages`] | messages sent and received |
 //! | [`life`] | processes made, linked, named and ended; what they inherit |
-//! | `running`, `collecting` | slices, garbage collections |
+//! | [`running`], `collecting` | slices, garbage collections |
 //! | [`saved_calls`] | `process_flag(save_calls, N)` |
 //! | [`sequential`] | sequential tracing |
 //! | [`monitor`] | `system_monitor` |
@@ -40,7 +40,7 @@ pub mod monitor;
 pub mod naming;
 mod points;
 pub mod profile;
-mod running;
+pub mod running;
 pub mod saved_calls;
 pub mod sequential;
 pub mod spec;

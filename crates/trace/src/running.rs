@@ -20,7 +20,15 @@ fn place<'m>(ctx: &Ctx<'_>, mut memory: &'m Arena) -> TermRef<'m> {
 pub(crate) fn slice_begins(ctx: &mut Ctx<'_>) {
     times::slice_begins(ctx);
     if ctx.process.trace.wants(RUNNING) {
-        tell(ctx, am::in_);
+        tell(ctx, RUNNING, am::in_);
+    }
+}
+
+/// A port does something in the process's place (`begins`), or has done it: with the flag `running_procs` this is told as if the process stood still.
+#[inline]
+pub fn stands_aside(ctx: &Ctx<'_>, begins: bool) {
+    if ctx.process.trace.wants(flags::RUNNING_PROCS) {
+        tell(ctx, flags::RUNNING_PROCS, if begins { am::out } else { am::in_ });
     }
 }
 
@@ -30,12 +38,13 @@ pub(crate) fn slice_ends(ctx: &mut Ctx<'_>, end: SliceEnd) {
         times::slice_ends(ctx);
     }
     if end != SliceEnd::Exited && ctx.process.trace.wants(RUNNING) {
-        tell(ctx, am::out);
+        tell(ctx, RUNNING, am::out);
     }
 }
 
-fn tell(ctx: &mut Ctx<'_>, tag: Atom) {
+#[cold]
+fn tell(ctx: &Ctx<'_>, mask: u32, tag: Atom) {
     let memory = Arena::new();
     let place = place(ctx, &memory);
-    event::about(ctx, RUNNING, tag, &[place]);
+    event::about(ctx, mask, tag, &[place]);
 }

@@ -183,7 +183,7 @@ impl Ctx<'_> {
 
     fn send_to_port(&mut self, port: Port, message: Term, may_wait: bool) -> Result<(), Escape> {
         if let Some(ports) = self.vm.ports() {
-            match ports.message(self.vm, port, self.pid(), message, may_wait) {
+            match ports.message(self, port, message, may_wait) {
                 Handed::Taken(reductions) => self.bump(reductions),
                 Handed::Busy => {
                     self.wait_at_busy_port(true);

@@ -225,8 +225,8 @@ pub enum Handed {
 
 /// The operations of crate `io` on ports that processes need (the lower crate states them, the upper implements).
 pub trait PortOps: Send + Sync {
-    /// Sends a message to a port (`Port ! {Owner, Command}`). `may_wait`: the sender can send it again, if the port is too busy.
-    fn message(&self, vm: &'static Vm, port: Port, sender: Pid, message: Term, may_wait: bool) -> Handed;
+    /// Sends a message of the process that runs to a port (`Port ! {Owner, Command}`). `may_wait`: the sender can send it again, if the port is too busy.
+    fn message(&self, ctx: &Ctx<'_>, port: Port, message: Term, may_wait: bool) -> Handed;
     /// Sends bytes to a port, whoever its owner is; false if it is none that is open, or they are no iodata. `soon`: not at once, from
     /// one who may hold another port.
     fn command(&self, vm: &'static Vm, port: Port, from: Option<Pid>, data: Term, soon: bool) -> bool;

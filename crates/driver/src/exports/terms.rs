@@ -35,7 +35,8 @@ fn to_owner(port: Handle, data: Row<u64>, len: c_int) -> c_int {
 
 /// To a process, from a port that is open. 1: sent; 0: there is none; -1: no term is described.
 fn to_process(port: Handle, to: Word, data: Row<u64>, len: c_int) -> c_int {
-    let is_open = if crate::call::is_under_way(port) {
+    let is_called = crate::call::is_under_way(port);
+    let is_open = if is_called {
         with_port(port, |_, context| context.is_open())
     } else {
         with_vm(|vm| linked_in::is_there(vm, port.id()))
@@ -45,9 +46,14 @@ fn to_process(port: Handle, to: Word, data: Row<u64>, len: c_int) -> c_int {
     }
     let Some(to) = to.term().and_then(Term::as_local_pid) else { return 0 };
     let Some(message) = build(words(data, len)) else { return -1 };
-    c_int::from(with_vm(|vm| send(vm, to, message)) == Some(true))
+    let sent = match is_called {
+        true => with_port(port, |_, context| context.send(to, message)),
+        false => with_vm(|vm| send(vm, to, message)),
+    };
+    c_int::from(sent == Some(true))
 }
 
+/// Out of turn, and not traced.
 fn send(vm: &'static myriad_vm::Vm, to: Pid, message: Payload) -> bool {
     let lives = vm.processes.get(to).is_some_and(|process| !process.is_exiting());
     if lives {

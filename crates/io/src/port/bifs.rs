@@ -4,14 +4,15 @@
 
 use super::driver::{Context, Driver};
 use super::operations::{Answer, SLICE, reply, seen};
-use super::{Command, Port, State as PortState, System, Via, drivers, options, poll};
+use super::{Command, Port, State as PortState, System, Task, Via, drivers, options, poll};
 use crate::bytes::{Output, iodata};
 use myriad_process::{Listing, Named, Payload};
 use myriad_sched::microstate::{State, within};
 use myriad_term::etf::{self, DecodeOptions, EncodeOptions};
-use myriad_term::{Atom, Build, Port as PortId, Term, TermRef, am};
+use myriad_term::{Arena, Atom, Build, Pid, Port as PortId, Term, TermRef, am};
 use myriad_trace::{life, profile};
 use myriad_vm::bif::{BADARG, DirtyKind, Escape, SYSTEM_LIMIT, badarg};
+use myriad_vm::tracer::flags;
 use myriad_vm::{BifResult, Ctx, Signal, Vm};
 
 myriad_vm::bifs! { pub INTERNAL = "erts_internal" {
@@ -98,9 +99,12 @@ fn open_port_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(port) = system.create(of, opened, &settings, ctx.pid(), true) else { return reason(am::system_limit) };
     // Linked before anything can happen to the port: its exit signal counts only over a link.
     ctx.state.relations.link(port.id.term());
+    port.trace_opening(system, ctx.pid());
     let acknowledged = port.lock().driver.acknowledges_start().then(|| ctx.sched.next_ref());
     port.lock().common.opener = acknowledged.map(|reference| (ctx.pid(), reference));
-    if let Err(refused) = port.begin_driver(system) {
+    let begun = port.begin_driver(system);
+    port.trace_opened(system, ctx.pid(), begun.is_ok());
+    if let Err(refused) = begun {
         ctx.state.relations.drop_link(port.id.term());
         return reason(refused);
     }
@@ -139,7 +143,7 @@ struct Begin {
 impl Drop for Begin {
     fn drop(&mut self) {
         let Some(port) = self.system.get(self.port) else { return };
-        port.perform(self.system, None, |system, port| {
+        port.perform(self.system, None, Task::Untold, |system, port| {
             let mut state = port.lock();
             if state.common.is_open() {
                 port.call_driver(system, &mut state, |driver, context| driver.start(context));
@@ -163,10 +167,10 @@ fn port_command_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         return reason(am::badopt);
     }
     let (Some(system), Ok(Some(port))) = (System::of(ctx.vm), find(ctx, args[0])) else { return bad() };
-    let data = Output::of(args[1]);
+    let data = Output::of(args[1], port.apart());
     ctx.bump(data.as_ref().map_or(0, |data| data.len() / 256) + 50);
     let sender = ctx.pid();
-    if !port.begin(system) {
+    if !port.begin_for(ctx, system, Task::Named(am::command)) {
         if !force && nosuspend && port.backlog.is_full() {
             return reason(am::false_);
         }
@@ -191,7 +195,7 @@ fn port_command_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     };
     drop((state, work));
     ctx.bump(port.take_slice(SLICE) as usize);
-    port.end(system);
+    port.end_for(ctx, system);
     answer
 }
 
@@ -200,9 +204,12 @@ fn port_control_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(data) = iodata(args[2]) else { return bad() };
     ctx.bump(100);
     let Some((system, port)) = there(ctx, args[0]) else { return bad() };
-    port.ask(ctx, system, move |system, port, caller| {
+    port.ask(ctx, system, Task::Named(am::control), move |system, port, caller| {
         asked(system, port, |driver, context| {
-            let answer = driver.control(context, caller, operation, &data)?;
+            let tag = driver.has_control().then_some(am::control);
+            let answer = traced(context, caller, tag, (operation, &data), |context| {
+                driver.control(context, caller, operation, &data)
+            })?;
             Some(Controlled { answer, is_binary: driver.answers_in_binaries() })
         })
     })
@@ -234,8 +241,11 @@ fn port_call_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some((system, port)) = there(ctx, args[0]) else { return bad() };
     let data = etf::encode(args[2], EncodeOptions::default());
     ctx.bump(100);
-    port.ask(ctx, system, move |system, port, caller| {
-        Encoded(asked(system, port, |driver, context| driver.call(context, caller, operation, &data)))
+    port.ask(ctx, system, Task::Named(am::call), move |system, port, caller| {
+        Encoded(asked(system, port, |driver, context| {
+            let tag = driver.has_call().then_some(am::call);
+            traced(context, caller, tag, (operation, &data), |context| driver.call(context, caller, operation, &data))
+        }))
     })
 }
 
@@ -264,18 +274,46 @@ fn asked<T>(
     if state.common.is_open() { port.call_driver(system, &mut state, ask) } else { None }
 }
 
+/// Has the driver do what a process asks for by `port_control/3` or `port_call/3`, and tells of request and answer, if they have a name.
+fn traced(
+    context: &mut Context<'_>,
+    caller: Pid,
+    name: Option<Atom>,
+    (operation, data): (u32, &[u8]),
+    work: impl FnOnce(&mut Context<'_>) -> Option<Vec<u8>>,
+) -> Option<Vec<u8>> {
+    let Some(name) = name else { return work(context) };
+    let (port, system) = (context.port, context.system);
+    port.trace_received(system, caller, |memory| {
+        let data = memory.binary(data);
+        let request = memory.tuple(&[Term::small(i64::from(operation)), data]);
+        memory.tuple(&[name.term(), request])
+    });
+    let answer = work(context)?;
+    // A call's answer that is no term is none.
+    let is_answer = || name != am::call || etf::decode(&mut &Arena::new(), &answer, DecodeOptions::default()).is_ok();
+    if port.trace.wants(flags::SEND) && is_answer() {
+        port.trace_sent(system, caller, |memory| {
+            let data = memory.binary(&answer);
+            let answer = memory.tuple(&[name.term(), data]);
+            memory.tuple(&[port.id.term(), answer])
+        });
+    }
+    Some(answer)
+}
+
 fn port_close_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some((system, port)) = there(ctx, args[0]) else { return bad() };
     if !ctx.sched.dirty && port.lock().driver.stop_waits() {
         return Err(Escape::Dirty(DirtyKind::Io));
     }
-    port.ask(ctx, system, |system, port, caller| {
+    port.ask(ctx, system, Task::Named(am::close), |system, port, caller| {
         let _work = port.works(system);
         let mut state = port.lock();
         if port.driver.of_system || !state.common.is_open() {
             return am::badarg.term();
         }
-        port.trace_command(system, caller, |_| am::close.term());
+        port.trace_received(system, caller, |_| am::close.term());
         port.exit(system, &mut state, Term::atom(am::normal), true);
         Term::TRUE
     })
@@ -283,12 +321,16 @@ fn port_close_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 fn port_connect_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let (Some((system, port)), Some(pid)) = (there(ctx, args[0]), args[1].as_local_pid()) else { return bad() };
-    port.ask(ctx, system, move |system, port, caller| {
+    port.ask(ctx, system, Task::Named(am::connect), move |system, port, caller| {
         if !port.lock().common.is_open() {
             return am::badarg.term();
         }
-        port.trace_command(system, caller, |memory| memory.tuple(&[am::connect.term(), pid.term()]));
-        if port.connect(system, pid) { Term::TRUE } else { am::badarg.term() }
+        if !port.connect(system, caller, pid, true) {
+            return am::badarg.term();
+        }
+        // It is told as sent, and is not: the call's answer says so.
+        port.trace_sent(system, caller, |memory| memory.tuple(&[port.id.term(), am::connected.term()]));
+        Term::TRUE
     })
 }
 
@@ -305,10 +347,10 @@ fn port_info_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 fn info(ctx: &mut Ctx<'_>, port: Term, item: Option<Atom>) -> BifResult {
     let Ok(port) = find(ctx, port) else { return bad() };
     let (Some(system), Some(port)) = (System::of(ctx.vm), port) else { return Ok(Term::UNDEFINED) };
-    if port.begin(system) {
+    if port.begin_for(ctx, system, Task::Named(am::info)) {
         let vm = ctx.vm;
         let info = seen(port, |state| told(port, ctx, vm, state, item)).unwrap_or(Term::UNDEFINED);
-        port.end(system);
+        port.end_for(ctx, system);
         return Ok(info);
     }
     let (caller, reference) = (ctx.pid(), ctx.sched.next_ref());

@@ -12,7 +12,7 @@ use super::options::{Settings, Target};
 use super::poll::{self, Watch};
 use super::shared_lock::SharedLock;
 use super::tell::Tell;
-use super::{Common, Phase, Port, State, System};
+use super::{Common, Phase, Port, State, System, Task};
 use crate::bytes::{Output, Piece};
 use myriad_process::{Payload, TimerId};
 use myriad_sync::Arc;
@@ -20,6 +20,7 @@ use myriad_sync::atomic::Ordering;
 use myriad_term::{Atom, Pid, Term, am};
 use myriad_vm::Vm;
 use myriad_vm::timer::Action;
+use myriad_vm::tracer::flags;
 use rustix::io::Errno;
 use std::any::Any;
 
@@ -54,6 +55,16 @@ pub trait Driver: Send + Any {
         None
     }
 
+    /// Has it operations of `control` at all?
+    fn has_control(&self) -> bool {
+        true
+    }
+
+    /// Has it operations of `call` at all?
+    fn has_call(&self) -> bool {
+        false
+    }
+
     /// Are the answers of `control` binaries? Else they are lists of bytes.
     fn answers_in_binaries(&self) -> bool {
         false
@@ -70,7 +81,7 @@ pub trait Driver: Send + Any {
     /// A descriptor takes output again.
     fn ready_output(&mut self, _: &mut Context<'_>) {}
 
-    /// The time of a timer is over ([`Context::set_timer`]).
+    /// The time of a timer is over ([`Context::set_timer`]). If that still counts, [`Context::timed_out`] is called first.
     fn timeout(&mut self, _: &mut Context<'_>, _timer: u64) {}
 
     /// The port is at home with another poller: what it has armed is to [follow](Context::follow).
@@ -136,6 +147,8 @@ pub struct DriverType {
     pub(super) open: fn(&Target, &Settings) -> Result<Opened, Atom>,
     /// To open one keeps the thread: it is done on a dirty I/O scheduler.
     pub(super) open_blocks: bool,
+    /// It takes output in pieces: of so many bytes a binary stands for itself.
+    pub(super) apart: Option<usize>,
     /// It says itself when its port is busy ([`Context::set_busy`]): what is queued does not.
     pub(super) sets_busy: bool,
     /// Output can be forced on a busy port.
@@ -171,6 +184,7 @@ impl DriverType {
             name,
             open,
             open_blocks: false,
+            apart: None,
             sets_busy: false,
             soft_busy: false,
             of_system: false,
@@ -183,6 +197,11 @@ impl DriverType {
     /// One that says itself when its port is busy, and whether output can be forced on it then.
     pub const fn that_sets_busy(self, soft_busy: bool) -> DriverType {
         DriverType { sets_busy: true, soft_busy, ..self }
+    }
+
+    /// One that takes output in pieces, where a binary of so many bytes stands for itself.
+    pub const fn that_takes_pieces(self, apart: usize) -> DriverType {
+        DriverType { apart: Some(apart), ..self }
     }
 
     /// One whose ports' queues are never full.
@@ -219,7 +238,7 @@ impl Context<'_> {
 
     /// Has that process ended, or does it end?
     pub(super) fn owner_is_gone(&self) -> bool {
-        self.system.vm.processes.get(self.owner()).is_none_or(|process| process.is_exiting())
+        !self.system.lives(self.owner())
     }
 
     /// Is the port open?
@@ -266,7 +285,7 @@ impl Context<'_> {
             if let Some(system) = System::of(vm)
                 && let Some(port) = system.get(port)
             {
-                port.perform(system, None, move |system, port| {
+                port.perform(system, None, Task::Other, move |system, port| {
                     port.with_driver(system, |driver, context| driver.timeout(context, timer));
                 });
             }
@@ -274,6 +293,11 @@ impl Context<'_> {
         let id = vm.timers.reserve(myriad_sched::current().unwrap_or(0));
         vm.set_timer(id, at_ns, Action::Call(Box::new(expire)));
         id
+    }
+
+    /// What a timer was set for is over.
+    pub fn timed_out(&self) {
+        self.port.trace(self.system, flags::RECEIVE, am::receive, &[am::timeout.term()]);
     }
 
     /// Takes a timer back, unless it has gone off.

@@ -312,8 +312,9 @@ impl Socket {
     }
 
     fn next_number(&mut self) -> u16 {
-        self.number = self.number.wrapping_add(1);
-        self.number
+        let number = self.number;
+        self.number = number.wrapping_add(1);
+        number
     }
 
     /// Opens it anew: family and type, of which only its own is taken. With `given`, on the descriptor whose number follows,

@@ -10,12 +10,11 @@ use super::driver::{Context, Driver, Opened};
 use super::framing::{Frame, Framing};
 use super::poll::{Side, Watch};
 use super::tell::Tell;
-use super::{Port, System};
+use super::{Port, System, Task};
 use myriad_heap::Draft;
 use myriad_process::{Message, Payload};
 use myriad_sync::atomic::Ordering;
 use myriad_term::{Atom, Build, Pid, Port as PortId, Term, TermRef, am};
-use myriad_vm::tracer::flags;
 use myriad_vm::{Signal, Vm};
 use rustix::io::Errno;
 use std::borrow::Cow;
@@ -32,7 +31,7 @@ pub fn find_by(vm: &Vm, finder: Finder) {
 pub fn in_turn(vm: &'static Vm, port: PortId, call: impl FnOnce(&mut dyn Driver, &mut Context<'_>) + Send + 'static) {
     let Some(system) = System::of(vm) else { return };
     let Some(port) = system.get(port) else { return };
-    port.perform(system, None, |system, port| port.with_driver(system, call));
+    port.perform(system, None, Task::Untold, |system, port| port.with_driver(system, call));
 }
 
 /// The same, by a scheduler: for threads that are none.
@@ -65,12 +64,13 @@ pub fn is_there(vm: &'static Vm, port: PortId) -> bool {
     System::of(vm).is_some_and(|system| system.get(port).is_some())
 }
 
-/// Sends the owner of a port, if that is there, a message, whoever has the port. Out of turn: it may overtake what the port sends.
+/// Sends the owner of a port, if that is there, a message, whoever has the port. Out of turn: it may overtake what the port sends, and is not traced.
 pub fn send_to_owner(vm: &'static Vm, port: PortId, message: Payload) -> bool {
     let Some(system) = System::of(vm) else { return false };
     let Some(port) = system.get(port) else { return false };
     // Relaxed: one that is about to be another may get it.
-    port.send(system, Pid::from_data(port.owner.load(Ordering::Relaxed)), message);
+    let owner = Pid::from_data(port.owner.load(Ordering::Relaxed));
+    system.signal(owner, Signal::Message(Message::new(message, Term::NONE)));
     true
 }
 
@@ -109,14 +109,6 @@ impl Inlet {
     }
 }
 
-impl Port {
-    /// Sends a message as it is.
-    fn send(&self, system: &System, to: Pid, message: Payload) {
-        self.trace(system, flags::SEND, am::send, &[message.term(), to.term()]);
-        system.signal(to, Signal::Message(Message::new(message, Term::NONE)));
-    }
-}
-
 impl Context<'_> {
     /// The port.
     pub fn id(&self) -> PortId {
@@ -136,9 +128,10 @@ impl Context<'_> {
         inlet.0.close(&self.system.poll.pollers);
     }
 
-    /// Sends a process a message.
-    pub fn send(&self, to: Pid, message: Payload) {
-        self.port.send(self.system, to, message);
+    /// Sends a process a message. Is the process there?
+    pub fn send(&self, to: Pid, message: Payload) -> bool {
+        let lives = self.port.trace_message(self.system, to, message.term());
+        lives && self.system.signal(to, Signal::Message(Message::new(message, Term::NONE)))
     }
 
     /// Sends the owner bytes: `{Port, {data, Bytes}}`.
@@ -160,7 +153,8 @@ impl Context<'_> {
             let body = draft.tuple(&[am::data.term(), data]);
             draft.tuple(&[self.port.id.term(), body])
         });
-        if is_made {
+        // To nobody it is not told.
+        if is_made && self.system.lives(self.owner()) {
             self.send(self.owner(), message);
         }
     }

@@ -6,13 +6,14 @@
 //! OP2. A port that is gone is in no run queue: what is still left for it is done by who finds so, for that only says that there is no port.
 //! OP3. With the option `parallelism` processes leave their operations where several schedulers are active: they go on at once.
 
-use super::{Command, Common, Operation, Port, State, System, Work};
+use super::{Command, Common, Operation, Port, State, System, Task, Work};
 use myriad_heap::Draft;
 use myriad_process::{Message, Payload};
 use myriad_sched::Job;
 use myriad_sync::ToSchedule;
 use myriad_sync::atomic::Ordering;
 use myriad_term::{Build, Pid, RefNumbers, Term, TermRef};
+use myriad_trace::running;
 use myriad_vm::bif::BifResult;
 use myriad_vm::{Ctx, Signal};
 
@@ -48,9 +49,11 @@ impl Port {
         &self,
         system: &'static System,
         by: Option<Pid>,
+        task: Task,
         operation: impl FnOnce(&'static System, &Port) + Send + 'static,
     ) {
         if self.turn.begin() && self.keep_turn(system, by.is_some()) {
+            self.trace_in(system, task);
             operation(system, self);
             self.end(system);
         } else {
@@ -58,11 +61,24 @@ impl Port {
         }
     }
 
-    /// Is a process to do an operation itself, now? Then [`Port::end`] must follow.
+    /// Is a process to do an operation itself, now? Then [`Port::end_for`] must follow.
     #[inline]
-    pub(super) fn begin(&self, system: &'static System) -> bool {
+    pub(super) fn begin_for(&self, ctx: &Ctx<'_>, system: &'static System, task: Task) -> bool {
         // OP3
-        !(self.parallelism && system.vm.schedulers.active() > 1) && self.turn.begin() && self.keep_turn(system, true)
+        let is_left = self.parallelism && system.vm.schedulers.active() > 1;
+        let begun = !is_left && self.turn.begin() && self.keep_turn(system, true);
+        if begun {
+            running::stands_aside(ctx, true);
+            self.trace_in(system, task);
+        }
+        begun
+    }
+
+    /// The operation that a process has begun is done.
+    #[inline]
+    pub(super) fn end_for(&self, ctx: &Ctx<'_>, system: &'static System) {
+        self.end(system);
+        running::stands_aside(ctx, false);
     }
 
     /// Gives the turn that was begun back where a process might overtake what is parked (OP1).
@@ -80,6 +96,7 @@ impl Port {
     #[inline]
     pub(super) fn end(&self, system: &'static System) {
         self.take_slice(0);
+        self.trace_out(system);
         if self.turn.end() == ToSchedule(true) {
             self.schedule(system);
         }
@@ -132,13 +149,14 @@ impl Port {
         &self,
         ctx: &mut Ctx<'_>,
         system: &'static System,
+        task: Task,
         work: impl FnOnce(&'static System, &Port, Pid) -> A + Send + 'static,
     ) -> BifResult {
         let caller = ctx.pid();
-        if self.begin(system) {
+        if self.begin_for(ctx, system, task) {
             let answer = work(system, self, caller);
             ctx.bump(self.take_slice(SLICE) as usize);
-            self.end(system);
+            self.end_for(ctx, system);
             return Ok(answer.build(ctx));
         }
         let reference = ctx.sched.next_ref();
@@ -174,16 +192,29 @@ impl Port {
         let _work = self.works(system);
         self.turn.take();
         let mut used = 0;
-        while let Some(operation) = self.turn.next() {
+        while let Some(operation) = self.next_left(system) {
             self.operate(system, operation);
             used += COST + self.take_slice(TURN);
             if used >= TURN {
+                self.trace_out(system);
                 self.turn.give_way();
                 self.schedule(system);
                 break;
             }
         }
         used
+    }
+
+    /// The next operation that was left; with the last one the turn is over.
+    fn next_left(&self, system: &'static System) -> Option<Operation> {
+        if self.is_told_in() && self.turn.is_empty() {
+            self.trace_out(system);
+        }
+        let operation = self.turn.next()?;
+        if !self.is_told_in() {
+            self.trace_in(system, Task::Other);
+        }
+        Some(operation)
     }
 
     /// Does an operation that was left, or parks it.

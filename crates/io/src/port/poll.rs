@@ -34,7 +34,7 @@ mod watch;
 use self::poller::Poller;
 use self::programs::{PROGRAM, Programs};
 use self::watch::{Armed, BOTH};
-use super::{Port, System};
+use super::{Port, System, Task};
 use myriad_sched::Readiness;
 use myriad_sched::microstate::{State, within};
 use myriad_sync::atomic::Ordering;
@@ -177,6 +177,7 @@ fn port_ready(system: &'static System, key: u64, flags: EventFlags, buffer: &mut
         }
     };
     if port.turn.begin() {
+        port.trace_in(system, Task::Other);
         port.ready(system, ready, buffer);
         port.end(system);
     } else {
@@ -240,7 +241,7 @@ fn look_at_program(system: &'static System, key: u64) {
     if let Some((port, status)) = poll.programs.ended(&poll.pollers, key)
         && let Some(port) = system.get(port)
     {
-        port.perform(system, None, move |system, port| {
+        port.perform(system, None, Task::Other, move |system, port| {
             port.writable(system);
             port.with_driver(system, |driver, context| driver.program_ended(context, status));
         });

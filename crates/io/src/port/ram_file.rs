@@ -81,6 +81,10 @@ impl Driver for RamFile {
         }
     }
 
+    fn has_control(&self) -> bool {
+        false
+    }
+
     fn memory(&self) -> usize {
         self.bytes.len()
     }

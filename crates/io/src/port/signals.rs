@@ -2,15 +2,15 @@
 
 use super::operations::SLICE;
 use super::tell::Tell;
-use super::{Command, Port, State, System, Via};
+use super::{Command, Port, State, System, Task, Via};
 use crate::bytes::Output;
 use myriad_process::{Payload, Tracee};
 use myriad_sched::microstate::{State as Microstate, within};
 use myriad_sync::atomic::Ordering;
-use myriad_term::{Build, Pid, Port as PortId, RefNumbers, Term, TermRef, am};
+use myriad_term::{Atom, Build, Pid, Port as PortId, RefNumbers, Term, TermRef, am};
 use myriad_vm::tracer::flags;
 use myriad_vm::vm::{Handed, PortOps};
-use myriad_vm::{Signal, Vm};
+use myriad_vm::{Ctx, Signal, Vm};
 
 /// Bytes that are handed to a port for one reduction.
 const BYTES_PER_REDUCTION: usize = 256;
@@ -19,20 +19,20 @@ const BYTES_PER_REDUCTION: usize = 256;
 pub struct Ports;
 
 impl PortOps for Ports {
-    fn message(&self, vm: &'static Vm, port: PortId, sender: Pid, message: Term, may_wait: bool) -> Handed {
-        let Some(system) = System::of(vm) else { return Handed::Taken(0) };
+    fn message(&self, ctx: &Ctx<'_>, port: PortId, message: Term, may_wait: bool) -> Handed {
+        let (Some(system), sender) = (System::of(ctx.vm), ctx.pid()) else { return Handed::Taken(0) };
         let Some(port) = system.get(port) else { return Handed::Taken(0) };
-        match asked(message) {
+        match asked(message, port.apart()) {
             Asked::Command { owner, data } => {
                 let command = Command { sender, data: Some(data), via: Via::Message { owner } };
-                return port.command(system, command, may_wait);
+                return port.command(ctx, system, command, may_wait);
             }
-            Asked::Other { owner, request } if port.begin(system) => {
-                port.request(system, sender, owner, &request);
-                port.end(system);
+            Asked::Other { owner, request } if port.begin_for(ctx, system, request.task()) => {
+                port.request(system, owner, &request);
+                port.end_for(ctx, system);
             }
             Asked::Other { owner, request } => {
-                let operation = move |system, port: &Port| port.request(system, sender, owner, &request);
+                let operation = move |system, port: &Port| port.request(system, owner, &request);
                 port.leave(system, Some(sender), operation);
             }
         }
@@ -41,7 +41,8 @@ impl PortOps for Ports {
 
     fn command(&self, vm: &'static Vm, port: PortId, from: Option<Pid>, data: Term, soon: bool) -> bool {
         let Some(system) = System::of(vm) else { return false };
-        let (id, Some(port), Some(data)) = (port, system.get(port), Output::of(data)) else { return false };
+        let (id, Some(port)) = (port, system.get(port)) else { return false };
+        let Some(data) = Output::of(data, port.apart()) else { return false };
         let operation = move |system: &'static System, port: &Port| {
             let _work = port.works(system);
             let mut state = port.lock();
@@ -53,11 +54,11 @@ impl PortOps for Ports {
         if soon {
             system.poll.later(move |system| {
                 if let Some(port) = system.get(id) {
-                    port.perform(system, from, operation);
+                    port.perform(system, from, Task::Other, operation);
                 }
             });
         } else {
-            port.perform(system, from, operation);
+            port.perform(system, from, Task::Named(am::command), operation);
         }
         true
     }
@@ -67,8 +68,8 @@ impl PortOps for Ports {
         match system.get(port) {
             Some(port) => {
                 let _port = within(Microstate::Port);
-                let by = sender_of(&signal);
-                port.perform(system, by, |system, port| port.signal(system, signal));
+                let (by, task) = (sender_of(&signal), task_of(&signal));
+                port.perform(system, by, task, |system, port| port.signal(system, signal));
             }
             None => answer_for_the_gone(system, port, signal),
         }
@@ -78,7 +79,7 @@ impl PortOps for Ports {
         if let Some(system) = System::of(vm)
             && let Some(port) = system.get(port)
         {
-            port.perform(system, None, move |_, port| {
+            port.perform(system, None, Task::Named(am::demonitor), move |_, port| {
                 port.lock().common.watchers.remove(&reference);
             });
         }
@@ -123,8 +124,19 @@ impl PortOps for Ports {
 enum Request {
     Close,
     Connect(Pid),
-    /// None that a port understands.
-    Bad,
+    /// None that a port understands; it looks like this one.
+    Bad(Atom),
+}
+
+impl Request {
+    /// As traces name it.
+    fn task(&self) -> Task {
+        Task::Named(match self {
+            Request::Close => am::close,
+            Request::Connect(_) => am::connect,
+            Request::Bad(like) => *like,
+        })
+    }
 }
 
 /// What a message asks for: a command, or something else.
@@ -133,8 +145,9 @@ enum Asked {
     Other { owner: Option<Pid>, request: Request },
 }
 
-fn asked(message: TermRef<'_>) -> Asked {
-    let bad = Asked::Other { owner: None, request: Request::Bad };
+/// `apart`: [`Port::apart`].
+fn asked(message: TermRef<'_>, apart: usize) -> Asked {
+    let bad = Asked::Other { owner: None, request: Request::Bad(am::command) };
     let Some([owner, body]) = message.as_tuple_of::<2>() else { return bad };
     let Some(owner) = owner.as_local_pid() else { return bad };
     if body.is_am(am::close) {
@@ -142,9 +155,10 @@ fn asked(message: TermRef<'_>) -> Asked {
     }
     let Some([name, value]) = body.as_tuple_of::<2>() else { return bad };
     let asked = match name.as_atom() {
-        Some(am::command) => Output::of(value).map(|data| Asked::Command { owner, data }),
+        Some(am::command) => Output::of(value, apart).map(|data| Asked::Command { owner, data }),
         Some(am::connect) => {
-            value.as_local_pid().map(|to| Asked::Other { owner: Some(owner), request: Request::Connect(to) })
+            let request = value.as_local_pid().map_or(Request::Bad(am::connect), Request::Connect);
+            Some(Asked::Other { owner: Some(owner), request })
         }
         _ => None,
     };
@@ -157,6 +171,18 @@ fn sender_of(signal: &Signal) -> Option<Pid> {
         Signal::Link(from) | Signal::Unlink { from, .. } | Signal::Monitor { from, .. } => Some(*from),
         Signal::Exit { from, .. } => from.as_local_pid(),
         _ => None,
+    }
+}
+
+/// As traces name it.
+fn task_of(signal: &Signal) -> Task {
+    match signal {
+        Signal::Link(_) => Task::Named(am::link),
+        Signal::Unlink { .. } => Task::Named(am::unlink),
+        Signal::Monitor { .. } => Task::Named(am::monitor),
+        Signal::Demonitor(_) => Task::Named(am::demonitor),
+        Signal::Exit { linked: false, .. } => Task::Named(am::close),
+        _ => Task::Other,
     }
 }
 
@@ -176,7 +202,7 @@ fn answer_for_the_gone(system: &System, port: PortId, signal: Signal) {
 }
 
 fn acknowledge(system: &System, port: PortId, to: Pid, id: u64) {
-    let done = move |ctx: &mut myriad_vm::Ctx<'_>| ctx.state.relations.unlink_acknowledged(port.term(), id);
+    let done = move |ctx: &mut Ctx<'_>| ctx.state.relations.unlink_acknowledged(port.term(), id);
     system.signal(to, Signal::Call(Box::new(done)));
 }
 
@@ -184,19 +210,21 @@ fn acknowledge(system: &System, port: PortId, to: Pid, id: u64) {
 struct Linking {
     vm: &'static Vm,
     port: PortId,
+    to: Pid,
     taken: bool,
 }
 
 impl Linking {
-    fn take(mut self, ctx: &mut myriad_vm::Ctx<'_>) {
+    fn take(mut self, ctx: &mut Ctx<'_>) {
         self.taken = true;
         ctx.state.relations.link(self.port.term());
+        ctx.trace(flags::PROCS, am::getting_linked, &[self.port.term()]);
     }
 }
 
 /// Links the owner of a port that was made without its doing.
 pub(super) fn link_owner(system: &System, port: PortId, owner: Pid) {
-    let linking = Linking { vm: system.vm, port, taken: false };
+    let linking = Linking { vm: system.vm, port, to: owner, taken: false };
     system.signal(owner, Signal::Call(Box::new(move |ctx| linking.take(ctx))));
 }
 
@@ -207,11 +235,14 @@ impl Drop for Linking {
             && let Some(port) = system.get(self.port)
         {
             // This runs where the process ends, or where it was found ended: there another port may be locked.
-            let id = port.id;
+            let (id, to) = (port.id, self.to);
             system.poll.later(move |system| {
                 let Some(port) = system.get(id) else { return };
-                port.perform(system, None, |system, port| {
+                port.perform(system, None, Task::Other, move |system, port| {
                     let mut state = port.lock();
+                    if state.common.is_open() {
+                        port.trace_received(system, to, |_| am::close.term());
+                    }
                     port.exit(system, &mut state, Term::atom(am::noproc), true);
                 });
             });
@@ -220,8 +251,8 @@ impl Drop for Linking {
 }
 
 impl Port {
-    /// Makes `to` the owner and links it; `false` if it has ended. The caller holds no lock.
-    pub(super) fn connect(&self, system: &'static System, to: Pid) -> bool {
+    /// Makes `to` the owner, as `by` asks for; `false` if it has ended. With `links` it is linked. The caller holds no lock.
+    pub(super) fn connect(&self, system: &'static System, by: Pid, to: Pid, links: bool) -> bool {
         if system.vm.processes.get(to).is_none() {
             return false;
         }
@@ -234,9 +265,11 @@ impl Port {
             state.common.owner = to;
             // Relaxed: who reads it without the lock gets the one or the other.
             self.owner.store(to.data(), Ordering::Relaxed);
-            if state.common.links.insert(to) {
-                linking = Some(Linking { vm: system.vm, port: self.id, taken: false });
+            if links && state.common.links.insert(to) {
+                linking = Some(Linking { vm: system.vm, port: self.id, to, taken: false });
+                self.trace(system, flags::PORTS, am::getting_linked, &[to.term()]);
             }
+            self.trace_received(system, by, |memory| memory.tuple(&[am::connect.term(), to.term()]));
         }
         if let Some(linking) = linking {
             system.signal(to, Signal::Call(Box::new(move |ctx| linking.take(ctx))));
@@ -244,8 +277,8 @@ impl Port {
         true
     }
 
-    /// In the port's turn: does what `sender` has asked for by a message that names the owner.
-    fn request(&self, system: &'static System, sender: Pid, owner: Option<Pid>, request: &Request) {
+    /// In the port's turn: does what somebody has asked for by a message that names the owner.
+    fn request(&self, system: &'static System, owner: Option<Pid>, request: &Request) {
         let _work = self.works(system);
         let mut state = self.lock();
         if !state.common.is_open() {
@@ -258,28 +291,28 @@ impl Port {
             Request::Close if self.driver.of_system => {}
             Request::Close => {
                 let owner = state.common.owner;
-                self.trace_command(system, sender, |_| am::close.term());
+                self.trace_received(system, owner, |_| am::close.term());
                 state.common.told_closed = Some(owner);
                 self.exit(system, &mut state, Term::atom(am::normal), true);
             }
             Request::Connect(to) => {
                 let old = state.common.owner;
-                self.trace_command(system, sender, |memory| memory.tuple(&[am::connect.term(), to.term()]));
                 drop(state);
-                if self.connect(system, to) {
+                // By a message no link is made.
+                if self.connect(system, old, to, false) {
                     self.tell(system, old, Tell::Atom(am::connected));
                 } else {
                     self.bad_message(system, old);
                 }
             }
-            Request::Bad => self.bad_message(system, state.common.owner),
+            Request::Bad(_) => self.bad_message(system, state.common.owner),
         }
     }
 
     /// Takes a command that was sent by a message. `may_wait`: the sender can try again, if the port is too busy.
-    fn command(&self, system: &'static System, command: Command, may_wait: bool) -> Handed {
+    fn command(&self, ctx: &Ctx<'_>, system: &'static System, command: Command, may_wait: bool) -> Handed {
         let sender = command.sender;
-        if !self.begin(system) {
+        if !self.begin_for(ctx, system, Task::Named(am::command)) {
             if may_wait && self.retry_if_full(system, sender) {
                 return Handed::Busy;
             }
@@ -308,7 +341,7 @@ impl Port {
             Handed::Taken(reductions) => Handed::Taken(reductions + self.take_slice(SLICE) as usize),
             Handed::Busy => Handed::Busy,
         };
-        self.end(system);
+        self.end_for(ctx, system);
         handed
     }
 
@@ -353,6 +386,9 @@ impl Port {
         if linked && !sender.is_some_and(|pid| state.common.links.remove(&pid)) {
             return;
         }
+        if let Some(sender) = sender {
+            self.trace_received(system, sender, |_| am::close.term());
+        }
         let normal = reason.term().is_am(am::normal);
         let from_owner = sender == Some(state.common.owner);
         if self.driver.of_system || linked && normal && !from_owner {
@@ -360,6 +396,6 @@ impl Port {
         }
         // What is queued is not waited for then.
         let killed = reason.term().is_am(am::kill);
-        self.exit(system, state, if killed { Term::atom(am::killed) } else { reason.term() }, !killed);
+        self.exit(system, state, reason.term(), !killed);
     }
 }

@@ -9,7 +9,7 @@ use super::options::{Settings, Target};
 use super::poll::{Side, Watch};
 use super::spawn;
 use super::tell::Tell;
-use crate::bytes::{ByteQueue, Piece, read_onto};
+use crate::bytes::{APART, ByteQueue, Piece, read_onto};
 use crate::posix;
 use myriad_term::{Atom, Pid, am};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -30,7 +30,7 @@ pub(super) static FILE: DriverType =
     DriverType { open_blocks: true, description: OF_DESCRIPTORS, ..DriverType::new("vanilla", open_file) };
 /// Ports on descriptors that the VM was started with.
 pub(super) static DESCRIPTORS: DriverType =
-    DriverType { description: OF_DESCRIPTORS, ..DriverType::new("fd", open_descriptors) };
+    DriverType { description: OF_DESCRIPTORS, apart: Some(APART), ..DriverType::new("fd", open_descriptors) };
 
 const OF_DESCRIPTORS: &str = "Port is UNIX fd not opened by emulator";
 

@@ -40,7 +40,9 @@ impl Port {
             draft.tuple(&[self.id.term(), body])
         });
         let told = if told_alone { am::closed.term() } else { message.term() };
-        self.trace(system, flags::SEND, am::send, &[told, to.term()]);
+        if self.trace.wants(flags::SEND) && system.lives(to) {
+            self.trace_message(system, to, told);
+        }
         system.signal(to, Signal::Message(Message::new(message, Term::NONE)));
     }
 

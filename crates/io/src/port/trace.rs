@@ -1,9 +1,11 @@
-//! Trace messages about ports. They are sent under the port's lock, so they tell things in the order in which they happen.
+//! Trace messages about ports. They are sent in the port's turn or under its lock, so they tell things in the order in which they happen.
 
-use super::{Port, System};
+use super::{Phase, Port, System, Task};
 use crate::bytes::{Output, Piece};
 use myriad_process::Payload;
 use myriad_sched::microstate::{State as Microstate, Within, within};
+use myriad_sync::atomic::Ordering;
+use myriad_term::binary::HEAP_BINARY_LIMIT;
 use myriad_term::etf::{self, EncodeOptions};
 use myriad_term::{Arena, Atom, Build, Pid, Port as PortId, Term, TermRef, am};
 use myriad_trace::event::{self, Fate};
@@ -19,7 +21,7 @@ impl System {
         let Some(port) = self.get(tracer) else { return };
         let _port = within(Microstate::Port);
         let bytes = etf::encode(message.term(), EncodeOptions::default());
-        port.perform(self, None, move |system, port| {
+        port.perform(self, None, Task::Other, move |system, port| {
             let mut state = port.lock();
             if state.common.is_open() {
                 let owner = state.common.owner;
@@ -28,6 +30,9 @@ impl System {
         });
     }
 }
+
+/// [`Task::Other`] in [`Port::task`], where 0 is none, and all others are the words of atoms.
+const OTHER: u64 = u64::MAX;
 
 /// A port does something: the thread is at work in a port, and `system_profile` tells when it begins and when it has done.
 pub(super) struct Work<'p> {
@@ -71,7 +76,8 @@ impl Port {
             && let Fate::Told(receiver) = event::fate(system.vm, tracer, mask, tag, self.id.term())
         {
             let (flags, tracee) = (self.trace.flags(), self.id.term());
-            let event = Event { flags, scheduler: 0, tracee, tag, parts, result: None };
+            let scheduler = myriad_sched::current().map_or(0, |scheduler| scheduler + 1);
+            let event = Event { flags, scheduler, tracee, tag, parts, result: None };
             match tracer.as_local_port() {
                 Some(tracer) => {
                     // Two ports' locks are never held at once.
@@ -83,30 +89,141 @@ impl Port {
         }
     }
 
-    /// The port has been opened by a process: it gets what new ports get, and that is told.
-    pub(super) fn trace_open(&self, system: &System, by: Pid) {
-        let new = &Tracing::of(system.vm).new_ports;
-        if new.flags() == 0 {
-            return;
+    /// In the port's turn: it begins to do something.
+    #[inline]
+    pub(super) fn trace_in(&self, system: &System, task: Task) {
+        if self.trace.wants(flags::RUNNING_PORTS) {
+            self.tell_in(system, task);
         }
-        self.trace.set(new.flags(), new.tracer());
-        let name = Atom::new(&String::from_utf8_lossy(&self.name)).map_or(Term::UNDEFINED, Atom::term);
-        self.trace(system, flags::PORTS, am::open, &[by.term(), name]);
-        self.trace(system, flags::PORTS, am::getting_linked, &[by.term()]);
     }
 
-    /// A process has sent something to be written, or `close`.
-    pub(super) fn trace_command(
+    #[cold]
+    fn tell_in(&self, system: &System, task: Task) {
+        let (word, name, is_asked) = match task {
+            Task::Named(name) => (name.term().raw(), name.term(), true),
+            Task::Other => (OTHER, Term::small(0), false),
+            Task::Untold => return,
+        };
+        let phase = self.lock().common.phase;
+        if phase == Phase::Open || !is_asked && phase == Phase::Closing {
+            // Relaxed: read in the port's turn.
+            self.task.store(word, Ordering::Relaxed);
+            self.trace(system, flags::RUNNING_PORTS, am::in_, &[name]);
+        }
+    }
+
+    /// Has it been told that the port has begun to do what it does?
+    #[inline]
+    pub(super) fn is_told_in(&self) -> bool {
+        // Relaxed: written in the port's turn.
+        self.task.load(Ordering::Relaxed) != 0
+    }
+
+    /// In the port's turn: it has done that. Of a port that is gone this is not told.
+    #[inline]
+    pub(super) fn trace_out(&self, system: &System) {
+        if self.is_told_in() {
+            self.tell_out(system);
+        }
+    }
+
+    #[cold]
+    fn tell_out(&self, system: &System) {
+        // Relaxed: as above.
+        let name: Term = match self.task.swap(0, Ordering::Relaxed) {
+            OTHER => Term::small(0),
+            // SAFETY: only `tell_in` stores here: else it is an atom's word.
+            word => unsafe { Term::from_raw(word) },
+        };
+        if !self.lock().common.is_gone() {
+            self.trace(system, flags::RUNNING_PORTS, am::out, &[name]);
+        }
+    }
+
+    /// The port has been made: it gets what new ports get.
+    pub(super) fn inherit_tracing(&self, system: &System) {
+        let new = &Tracing::of(system.vm).new_ports;
+        if new.flags() != 0 {
+            self.trace.set(new.flags(), new.tracer());
+        }
+    }
+
+    /// A process opens the port, whose driver is about to begin.
+    pub(super) fn trace_opening(&self, system: &System, by: Pid) {
+        if self.trace.flags() != 0 {
+            let name = Atom::new(&String::from_utf8_lossy(&self.name)).map_or(Term::UNDEFINED, Atom::term);
+            self.trace(system, flags::PORTS, am::open, &[by.term(), name]);
+            self.trace(system, flags::RUNNING_PORTS, am::in_, &[am::open.term()]);
+        }
+    }
+
+    /// The driver has begun, or not.
+    pub(super) fn trace_opened(&self, system: &System, by: Pid, begun: bool) {
+        self.trace(system, flags::RUNNING_PORTS, am::out, &[am::open.term()]);
+        if begun {
+            self.trace(system, flags::PORTS, am::getting_linked, &[by.term()]);
+        }
+    }
+
+    /// A process has something of the port.
+    pub(super) fn trace_received(
         &self,
         system: &System,
         from: Pid,
-        command: impl for<'m> FnOnce(&mut &'m Arena) -> TermRef<'m>,
+        what: impl for<'m> FnOnce(&mut &'m Arena) -> TermRef<'m>,
     ) {
         if self.trace.wants(flags::RECEIVE) {
             let mut memory = &Arena::new();
-            let command = command(&mut memory);
-            let message = memory.tuple(&[from.term(), command]);
+            let what = what(&mut memory);
+            let message = memory.tuple(&[from.term(), what]);
             self.trace(system, flags::RECEIVE, am::receive, &[message]);
+        }
+    }
+
+    /// Something is sent to a process, or told as if it were.
+    pub(super) fn trace_sent(
+        &self,
+        system: &System,
+        to: Pid,
+        what: impl for<'m> FnOnce(&mut &'m Arena) -> TermRef<'m>,
+    ) {
+        if self.trace.wants(flags::SEND) {
+            let mut memory = &Arena::new();
+            let what = what(&mut memory);
+            self.trace_message(system, to, what);
+        }
+    }
+
+    /// The same, of what is there already. Is the process there?
+    pub(super) fn trace_message(&self, system: &System, to: Pid, message: TermRef<'_>) -> bool {
+        let lives = system.lives(to);
+        let tag = if lives { am::send } else { am::send_to_non_existing_process };
+        self.trace(system, flags::SEND, tag, &[message, to.term()]);
+        lives
+    }
+
+    /// A process has sent bytes to be sent out. They are told as the driver gets them: a list of binaries, or one.
+    pub(super) fn trace_output(&self, system: &System, from: Pid, data: &Output) {
+        self.trace_received(system, from, |memory| {
+            let bytes = match self.driver.apart {
+                None => memory.binary(&data.to_vec()),
+                Some(_) => {
+                    let pieces = data.pieces().iter().map(Piece::bytes).filter(|bytes| !bytes.is_empty());
+                    let pieces: Vec<TermRef<'_>> = pieces.map(|bytes| memory.binary(bytes)).collect();
+                    memory.list(&pieces)
+                }
+            };
+            memory.tuple(&[am::command.term(), bytes])
+        });
+    }
+
+    /// Of how many bytes a shared binary stands for itself in what is sent out (`Output::of`).
+    pub(super) fn apart(&self) -> usize {
+        match self.driver.apart {
+            None => usize::MAX,
+            // As OTP tells it.
+            Some(apart) if self.trace.wants(flags::RECEIVE) => apart.min(HEAP_BINARY_LIMIT + 1),
+            Some(apart) => apart,
         }
     }
 }

@@ -9,10 +9,10 @@
 //! What a server asks for again and again, to receive and to be active again, is asked here without lists of bytes for `port_control/3` and its answer.
 
 use super::super::sender::Direct;
-use super::super::{Port, State, System};
+use super::super::{Port, State, System, Task};
 use super::options::Active;
 use super::{FOREVER, MAGIC, request, tcp, udp};
-use crate::bytes::{Output, Piece};
+use crate::bytes::{APART, Output, Piece};
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::Escape;
 use myriad_vm::tracer::flags;
@@ -38,7 +38,7 @@ fn send_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if !args[2].is_nil() {
         return Err(Escape::Decline);
     }
-    let data = Output::of(args[1]).ok_or(Escape::Decline)?;
+    let data = Output::of(args[1], APART).ok_or(Escape::Decline)?;
     send(ctx, args[0], data)
 }
 
@@ -61,7 +61,7 @@ fn datagram(args: &[Term]) -> Option<Vec<u8>> {
     if !args[2].is_nil() {
         return None;
     }
-    bytes.extend_from_slice(&Output::of(args[3])?.to_vec());
+    bytes.extend_from_slice(&Output::of(args[3], usize::MAX)?.to_vec());
     Some(bytes)
 }
 
@@ -74,14 +74,15 @@ fn at_once<T>(
     let id = socket.as_local_port().ok_or(Escape::Decline)?;
     let system = System::of(ctx.vm).ok_or(Escape::Decline)?;
     let port = system.get(id).ok_or(Escape::Decline)?;
-    if ctx.process.trace.wants(flags::RECEIVE) || port.trace.flags() != 0 || !port.begin(system) {
+    let is_traced = ctx.process.trace.wants(flags::RECEIVE | flags::RUNNING_PROCS) || port.trace.flags() != 0;
+    if is_traced || !port.begin_for(ctx, system, Task::Untold) {
         return Err(Escape::Decline);
     }
     let works = port.works(system);
     let mut state = port.lock();
     let done = if state.common.is_open() { work(system, port, &mut state) } else { None };
     drop((state, works));
-    port.end(system);
+    port.end_for(ctx, system);
     done.ok_or(Escape::Decline)
 }
 

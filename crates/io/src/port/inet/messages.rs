@@ -2,10 +2,8 @@
 
 use super::super::driver::Context;
 use myriad_heap::Draft;
-use myriad_process::{Message, Payload};
+use myriad_process::Payload;
 use myriad_term::{Atom, Build, Pid, Term, TermRef, am};
-use myriad_vm::Signal;
-use myriad_vm::tracer::flags;
 
 /// Sends a process a message, with room for so many words at first.
 pub(super) fn send(
@@ -15,8 +13,7 @@ pub(super) fn send(
     build: impl for<'b> FnOnce(&mut Draft<'b>) -> TermRef<'b>,
 ) {
     let message = Payload::build(words + 16, build);
-    port.port.trace(port.system, flags::SEND, am::send, &[message.term(), to.term()]);
-    port.system.signal(to, Signal::Message(Message::new(message, Term::NONE)));
+    port.send(to, message);
 }
 
 /// `ok` or `{error, Reason}`.

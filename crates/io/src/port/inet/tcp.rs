@@ -20,7 +20,7 @@ use super::super::options::Target;
 use super::super::poll;
 use super::options::{Active, Options};
 use super::{Answer, Asked, FOREVER, INVALID, Purpose, Refusal, Socket, encode, messages, request, request_of, status};
-use crate::bytes::{Output, Piece};
+use crate::bytes::{APART, Output, Piece};
 use crate::posix;
 use input::Input;
 use myriad_process::Payload;
@@ -33,6 +33,7 @@ use std::collections::VecDeque;
 pub(in crate::port) static DRIVER: DriverType = DriverType {
     soft_busy: true,
     sets_busy: true,
+    apart: Some(APART),
     ..DriverType::new("tcp_inet", |target, _| match target {
         Target::Spawn(line) | Target::Driver(line) => Ok(opened(Socket::new(SocketType::STREAM), State::Closed, line)),
         _ => Err(am::badarg),
@@ -164,6 +165,7 @@ impl Tcp {
 
     fn connecting_timed_out(&mut self, port: &mut Context<'_>) {
         if let Some(asked) = self.connecting.take() {
+            port.timed_out();
             self.shut(port);
             asked.answer(port, Err(am::timeout));
         }
@@ -391,11 +393,13 @@ impl Driver for Tcp {
                 if let Some(at) = self.acceptors.iter().position(|asked| asked.has_timer(timer))
                     && let Some(asked) = self.acceptors.remove(at)
                 {
+                    port.timed_out();
                     asked.answer(port, Err(am::timeout));
                 }
             }
             Some(Purpose::Receive) => {
                 if let Some(receive) = self.input.receive.take_if(|receive| receive.asked.has_timer(timer)) {
+                    port.timed_out();
                     receive.asked.answer(port, Err(am::timeout));
                 }
             }

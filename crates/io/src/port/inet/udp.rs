@@ -331,6 +331,7 @@ impl Driver for Udp {
 
     fn timeout(&mut self, port: &mut Context<'_>, timer: u64) {
         if let Some(receive) = self.receive.take_if(|receive| receive.has_timer(timer)) {
+            port.timed_out();
             receive.answer(port, Err(am::timeout));
         }
     }

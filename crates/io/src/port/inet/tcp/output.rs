@@ -216,6 +216,7 @@ impl Tcp {
             return;
         }
         let Some(sender) = self.output.take_waiter(port) else { return };
+        port.timed_out();
         self.output.set_busy(port, false);
         messages::reply(port, sender, Err(am::timeout));
         if self.socket.options.send_timeout_close {
