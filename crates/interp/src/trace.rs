@@ -7,6 +7,7 @@ use crate::machine::Machine;
 use crate::stubs::behind_breakpoint;
 use frames::{ROOM, caller, push_all, returns_already};
 use myriad_trace::{Tracing, breakpoint, call};
+use myriad_vm::Resume;
 use myriad_vm::bif::BifDef;
 use myriad_vm::code::Function;
 
@@ -34,6 +35,8 @@ pub unsafe fn breakpoint(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
     // SAFETY: tracing only reads them, before it makes anything.
     let args = unsafe { m.args(arity) };
     m.leave();
+    // A specification may ask for the stack, which is another one than where the process stopped last.
+    m.ctx.state.resume = Resume::entry(called);
     let frames = call::called(m.ctx, breakpoint, called.mfa, args, returning, &|| caller(stop, base));
     m.come_back();
     // SAFETY: there is room.

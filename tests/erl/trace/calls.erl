@@ -9,6 +9,7 @@ main() ->
     returns(P),
     bifs(P),
     actions(P),
+    t:c(dumped, fun dumped/0),
     meta(P),
     counts(P),
     whose(P),
@@ -123,6 +124,27 @@ actions(P) ->
     erlang:trace(P, false, [all]),
     erlang:trace(P, true, [call]),
     tp({calls, spec, 1}, false).
+
+%% A traced process may have stopped last with another stack than it has now.
+dumped() ->
+    Self = self(),
+    tp({calls, spec, 1}, [{'_', [], [{message, {process_dump}}]}]),
+    P = spawn(fun() -> holds_much(Self, [1, {2}, <<3>>, [4], 5, 6, 7, 8]) end),
+    erlang:trace(P, true, [call]),
+    {status, waiting} = waiting(P),
+    P ! go,
+    Told = receive {trace, P, call, {calls, spec, [_]}, Text} -> Text after 5000 -> <<>> end,
+    Is = receive {is, Much} -> Much after 5000 -> none end,
+    tp({calls, spec, 1}, false),
+    {Is, [binary:match(Told, Part) =/= nomatch || Part <- [<<"Spawned as: ">>, <<"calls:holds_much/2">>]]}.
+
+waiting(P) -> case process_info(P, status) of {status, waiting} = S -> S; _ -> timer:sleep(1), waiting(P) end.
+
+holds_much(To, L) ->
+    [A, B, C, D, E, F, G, H] = [t:id(X) || X <- L],
+    receive go -> ok end,
+    spec(1),
+    To ! {is, [A, B, C, D, E, F, G, H]}.
 
 meta(P) ->
     erlang:trace_pattern({calls, g, 1}, true, [meta]),
