@@ -23,6 +23,7 @@ struct step {
     ErlNifEnv *call, *env;
     unsigned char e, a, b, c;
     ERL_NIF_TERM arguments, *told;
+    const ErlNifPid *to;
 };
 
 static void tell(struct step *s, ERL_NIF_TERM term) { *s->told = enif_make_list_cell(s->call, term, *s->told); }
@@ -245,8 +246,7 @@ static void free_env(struct step *s) { enif_free_env(s->env); }
 static void clear_env(struct step *s) { enif_clear_env(s->env); }
 static void send(struct step *s)
 {
-    ErlNifPid self;
-    tell_number(s, enif_send(s->call, enif_self(s->call, &self), s->e ? s->env : NULL, terms[s->a]));
+    tell_number(s, enif_send(s->call, s->to, s->e ? s->env : NULL, terms[s->a]));
 }
 static void in_earlier(struct step *s) { terms[s->a] = enif_make_tuple1(earlier, terms[s->b]); }
 static void *elsewhere(void *step)
@@ -315,26 +315,58 @@ static void (*const operations[])(struct step *) = {
 };
 enum { OPERATIONS = sizeof operations / sizeof *operations, SIZE = 5, RETURN = 255 };
 
-/* run(Operations, Terms): what the operations have told, the latest first. */
-static ERL_NIF_TERM run(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+/* What the operations tell, the latest first; or, and then it returns 1, what they return. */
+static int perform(ErlNifEnv *env, const ErlNifPid *to, ERL_NIF_TERM described, ERL_NIF_TERM arguments, ERL_NIF_TERM *told)
 {
-    (void)argc;
     ErlNifBinary text;
-    if (!enif_inspect_binary(env, argv[0], &text) || text.size % SIZE != 0)
-        return enif_make_badarg(env);
-    ERL_NIF_TERM told = enif_make_list(env, 0);
+    *told = enif_make_list(env, 0);
+    if (!enif_inspect_binary(env, described, &text) || text.size % SIZE != 0)
+        return *told = enif_make_badarg(env), 1;
     envs[0] = env;
     for (size_t at = 0; at < text.size; at += SIZE) {
         const unsigned char *o = text.data + at;
         if (o[0] == RETURN)
-            return terms[o[2] % PLACES];
-        struct step s = {env, envs[o[1] % PLACES], o[1] % PLACES, o[2] % PLACES, o[3], o[4], argv[1], &told};
+            return *told = terms[o[2] % PLACES], 1;
+        struct step s = {env, envs[o[1] % PLACES], o[1] % PLACES, o[2] % PLACES, o[3], o[4], arguments, told, to};
         if (o[0] >= OPERATIONS)
-            return enif_make_badarg(env);
+            return *told = enif_make_badarg(env), 1;
         operations[o[0]](&s);
     }
     earlier = env;
+    return 0;
+}
+
+/* run(Operations, Terms): what the operations have told. */
+static ERL_NIF_TERM run(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+{
+    (void)argc;
+    ERL_NIF_TERM told;
+    ErlNifPid self;
+    perform(env, enif_self(env, &self), argv[0], argv[1], &told);
     return told;
+}
+
+/* As a tracer, whose state is {Pid, Operations, Terms}: does them at each event, and sends what they have told. */
+static ERL_NIF_TERM enabled(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+{
+    (void)argc;
+    (void)argv;
+    return enif_make_atom(env, "trace");
+}
+
+static ERL_NIF_TERM trace(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+{
+    (void)argc;
+    ERL_NIF_TERM told;
+    const ERL_NIF_TERM *state;
+    int arity;
+    ErlNifPid to;
+    if (!enif_get_tuple(env, argv[1], &arity, &state) || arity != 3 || !enif_get_local_pid(env, state[0], &to))
+        return enif_make_badarg(env);
+    if (perform(env, &to, state[1], state[2], &told))
+        return told;
+    enif_send(env, &to, NULL, enif_make_tuple3(env, argv[0], argv[3], told));
+    return enif_make_atom(env, "ok");
 }
 
 static ERL_NIF_TERM count(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
@@ -352,6 +384,6 @@ static int load(ErlNifEnv *env, void **data, ERL_NIF_TERM info)
     return type == NULL;
 }
 
-static ErlNifFunc functions[] = {{"run", 2, run, 0}, {"count", 0, count, 0}};
+static ErlNifFunc functions[] = {{"run", 2, run, 0}, {"enabled", 3, enabled, 0}, {"trace", 5, trace, 0}, {"count", 0, count, 0}};
 
 ERL_NIF_INIT(nif_ops, functions, load, NULL, NULL, NULL)

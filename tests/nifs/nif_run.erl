@@ -2,11 +2,12 @@
 -module(nif_run).
 -export([main/1]).
 
-%% valid SEED COUNT FILE: a line for each sequence, with what it has told and sent.
-main(["valid", Seed, Count, File]) ->
+%% valid SEED COUNT FILE: a line for each sequence, with what it has told and sent; traced SEED COUNT FILE: done by a tracer.
+main([How, Seed, Count, File]) when How =:= "valid"; How =:= "traced" ->
     load(),
+    Sequence = case How of "valid" -> fun sequence/1; "traced" -> fun traced/1 end,
     {ok, Out} = file:open(File, [write, raw, {delayed_write, 1 bsl 16, 1000}]),
-    [ok = file:write(Out, io_lib:format("~b ~0p~n", [N, sequence(N)])) || N <- seeds(Seed, Count)],
+    [ok = file:write(Out, io_lib:format("~b ~0p~n", [N, Sequence(N)])) || N <- seeds(Seed, Count)],
     ok = file:close(Out),
     halt(case left(100) of 0 -> 0; N -> io:format("~b objects are left~n", [N]), 1 end);
 %% show SEED: the operations, and what they come to.
@@ -16,12 +17,15 @@ main(["show", Seed]) ->
     io:format("~p~n~p~n", [nif_gen:valid(N), sequence(N)]),
     halt();
 main(["kinds"]) -> io:format("~b~n", [length(nif_gen:kinds())]), halt();
-%% misuse SEED: says what is to be found, and does it; 0 means that it has been accepted.
-main(["misuse", Seed]) ->
+%% misuse SEED: says what is to be found, and does it; 0 means that it has been accepted. traced_misuse SEED: the same, by a tracer.
+main([How, Seed]) when How =:= "misuse"; How =:= "traced_misuse" ->
     load(),
     {Calls, Function, What} = nif_gen:misuse(list_to_integer(Seed)),
     io:format("expected: ~ts: ~ts~n", [Function, What]),
-    [nif_ops:run(nif_gen:encode(Call), arguments()) || Call <- Calls],
+    case How of
+        "misuse" -> [nif_ops:run(nif_gen:encode(Call), arguments()) || Call <- Calls];
+        "traced_misuse" -> events([nif_gen:encode(Call) || Call <- Calls])
+    end,
     io:format("accepted: ~0p~n", [Calls]),
     halt().
 
@@ -36,6 +40,26 @@ sequence(Seed) ->
         exit({told, plain(Told), plain(sent())})
     end),
     receive {'DOWN', Ref, process, Pid, Reason} -> Reason end.
+
+%% The same, by a tracer, one call at each event.
+traced(Seed) ->
+    Calls = [nif_gen:encode(Call) || Call <- nif_gen:valid(Seed)],
+    {Pid, Ref} = spawn_monitor(fun() -> exit({told, plain(events(Calls)), plain(sent())}) end),
+    receive {'DOWN', Ref, process, Pid, Reason} -> Reason end.
+
+events(Calls) ->
+    Tracee = spawn_link(fun Loop() -> receive stop -> ok; From -> From ! {seen, self()}, Loop() end end),
+    Told = [event(Tracee, Call) || Call <- Calls],
+    unlink(Tracee),
+    Tracee ! stop,
+    Told.
+
+event(Tracee, Call) ->
+    1 = erlang:trace(Tracee, true, ['receive', {tracer, nif_ops, {self(), Call, arguments()}}]),
+    Tracee ! self(),
+    receive {seen, Tracee} -> ok end,
+    erlang:trace(Tracee, false, [all]),
+    receive {'receive', _, Told} -> Told after 0 -> nothing end.
 
 sent() -> receive Message -> [Message | sent()] after 0 -> [] end.
 

@@ -1,7 +1,8 @@
 //! `cargo xtask nifs`: sequences of calls of the NIF interface, by seed.
 //!
-//! The library `nif_ops` does what strings of operations say, which `nif_gen` makes (`tests/nifs`). Valid sequences must come to the same on OTP, here, and
-//! here with `+nifcheck`. One of misuse must end a VM with `+nifcheck`, by a message and a crash dump that name what it did.
+//! The library `nif_ops` does what strings of operations say, which `nif_gen` makes (`tests/nifs`), called by a process or as a tracer ([`WAYS`]). Valid
+//! sequences must come to the same on OTP, here, and here with `+nifcheck`. One of misuse must end a VM with `+nifcheck`, by a message and a crash dump that
+//! name what it did.
 
 use crate::files::{self, top};
 use crate::json;
@@ -28,6 +29,21 @@ const TIMEOUT: u64 = 600;
 const MISUSED: i32 = 134;
 const CHECKED: &[&str] = &["+nifcheck"];
 
+/// A way in which sequences are run.
+struct Way {
+    /// What does valid ones (`nif_run.erl`).
+    valid: &'static str,
+    /// What does one of misuse.
+    misuse: &'static str,
+    /// The library's function, as a message about a misuse names it.
+    function: &'static str,
+}
+
+const WAYS: [Way; 2] = [
+    Way { valid: "valid", misuse: "misuse", function: "nif_ops:run/2" },
+    Way { valid: "traced", misuse: "traced_misuse", function: "its function for tracing" },
+];
+
 /// Runs sequences, and says what differs and what is not found.
 pub fn main(words: &[String]) -> Done {
     let words = Words::parse(words, &[], &["--seed", "--count", "--misuse", "--shown", "--show", "--json"])?;
@@ -44,22 +60,25 @@ pub fn main(words: &[String]) -> Done {
         let on = |erl: &Path| program::run(vm(&work, erl, &[]).args(["show", &seed.to_string()]));
         return Ok(verdict(on(&otp.erl())? == 0 && on(&otp::here())? == 0));
     }
-    let expected = valid(&work, &otp.erl(), &[], seed, count)?;
     let mut differing = Vec::new();
-    for flags in [&[][..], CHECKED] {
-        let found = valid(&work, &otp::here(), flags, seed, count)?;
-        let differs = expected.iter().zip(&found).filter(|(expected, found)| expected != found);
-        differing.extend(differs.map(|(line, _)| format!("{} {flags:?}", line.split(' ').next().unwrap_or_default())));
-        if found.len() != expected.len() {
-            differing.push(format!("the number of sequences: {} of {}", found.len(), expected.len()));
+    for Way { valid: how, .. } in &WAYS {
+        let expected = valid(&work, &otp.erl(), &[], how, seed, count)?;
+        for flags in [&[][..], CHECKED] {
+            let found = valid(&work, &otp::here(), flags, how, seed, count)?;
+            let differs = expected.iter().zip(&found).filter(|(expected, found)| expected != found);
+            let number = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
+            differing.extend(differs.map(|(line, _)| format!("{} {how} {flags:?}", number(line))));
+            if found.len() != expected.len() {
+                differing.push(format!("the number of sequences {how}: {} of {}", found.len(), expected.len()));
+            }
         }
     }
     let kinds = program::output(vm(&work, &otp.erl(), &[]).arg("kinds"))?.unwrap_or_default();
     let kinds = kinds.trim().parse().map_err(|_| Stop::Failed(format!("the kinds of misuse are {kinds:?}")))?;
     let seeds = seed..seed + misuses.unwrap_or(kinds);
-    let (mut unfound, all) = (Vec::new(), seeds.end - seeds.start);
-    for seed in seeds {
-        unfound.extend(misuse(&work, seed)?.map(|why| format!("misuse {seed}: {why}")));
+    let (mut unfound, all) = (Vec::new(), (seeds.end - seeds.start) * WAYS.len() as u64);
+    for (seed, way) in seeds.flat_map(|seed| WAYS.iter().map(move |way| (seed, way))) {
+        unfound.extend(misuse(&work, way, seed)?.map(|why| format!("{} {seed}: {why}", way.misuse)));
     }
     let is_good = differing.is_empty() && unfound.is_empty();
     json::result(&words, "nifs", is_good, || {
@@ -71,7 +90,7 @@ pub fn main(words: &[String]) -> Done {
     differing.iter().take(shown).for_each(|what| println!("nifs: FAILED differs: {what}"));
     unfound.iter().take(shown).for_each(|what| println!("nifs: FAILED {what}"));
     println!(
-        "nifs: {count} valid sequences on OTP and here, with and without +nifcheck: {} differ; {all} of misuse: {} not named (seed {seed})",
+        "nifs: {count} valid sequences on OTP and here, with and without +nifcheck, called and as tracers: {} differ; {all} of misuse: {} not named (seed {seed})",
         differing.len(),
         unfound.len()
     );
@@ -104,27 +123,27 @@ fn dump(work: &Path) -> PathBuf {
 }
 
 /// What valid sequences come to, a line each.
-fn valid(work: &Path, erl: &Path, flags: &[&str], seed: u64, count: u64) -> Result<Vec<String>, Stop> {
+fn valid(work: &Path, erl: &Path, flags: &[&str], how: &str, seed: u64, count: u64) -> Result<Vec<String>, Stop> {
     let file = work.join("outcomes");
     files::write(&file, "")?;
     let mut command = vm(work, erl, flags);
-    match program::run(command.args(["valid", &seed.to_string(), &count.to_string()]).arg(&file))? {
+    match program::run(command.args([how, &seed.to_string(), &count.to_string()]).arg(&file))? {
         0 => Ok(files::read(&file)?.lines().map(str::to_owned).collect()),
         status => Err(Stop::Failed(format!("{} {flags:?} ended with status {status} (seed {seed})", erl.display()))),
     }
 }
 
 /// What is wrong with how a sequence of misuse has ended; nothing: it was found.
-fn misuse(work: &Path, seed: u64) -> Result<Option<String>, Stop> {
+fn misuse(work: &Path, way: &Way, seed: u64) -> Result<Option<String>, Stop> {
     let file = work.join("said");
     files::write(&dump(work), "")?;
     let mut command = vm(work, &otp::here(), CHECKED);
-    let status = program::run_to(command.args(["misuse", &seed.to_string()]), files::create(&file)?)?;
-    Ok(unnamed(status, &files::read(&file)?, &files::read(&dump(work))?))
+    let status = program::run_to(command.args([way.misuse, &seed.to_string()]), files::create(&file)?)?;
+    Ok(unnamed(status, way.function, &files::read(&file)?, &files::read(&dump(work))?))
 }
 
-/// What a VM with an exit status, what it has said, and its crash dump do not tell of a misuse.
-fn unnamed(status: i32, said: &str, dump: &str) -> Option<String> {
+/// What a VM with an exit status, what it has said, and its crash dump do not tell of a misuse in a library's function.
+fn unnamed(status: i32, within: &str, said: &str, dump: &str) -> Option<String> {
     let line = |begin: &str| said.lines().find_map(|line| line.strip_prefix(begin)).map(str::trim_end);
     let Some((function, what)) = line("expected: ").and_then(|expected| expected.split_once(": ")) else {
         return Some(format!("it has not begun: {said}"));
@@ -132,7 +151,7 @@ fn unnamed(status: i32, said: &str, dump: &str) -> Option<String> {
     let Some(found) = line("NIF misuse in ") else {
         return Some(format!("{function}: {what}: it is not named (status {status}): {said}"));
     };
-    let is_named = found.contains("nif_ops.so") && found.contains("nif_ops:run/2");
+    let is_named = found.contains("nif_ops.so") && found.contains(within);
     let is_right = found.contains(&format!(": {function}, ")) && found.contains(&format!(": {what}"));
     if !(is_named && is_right && status == MISUSED) {
         return Some(format!("{function}: {what}: status {status}: {found}"));
@@ -147,15 +166,19 @@ fn unnamed(status: i32, said: &str, dump: &str) -> Option<String> {
 mod tests {
     use super::*;
 
+    const WITHIN: &str = WAYS[0].function;
+
     #[test]
     fn a_misuse_is_named_where_it_is_to_be() {
         let said = "expected: enif_compare: a term that is gone\nNIF misuse in /x/nif_ops.so, nif_ops:run/2: enif_compare, a: a term that is gone\r\n";
         let dump = "=erl_crash_dump:0.5\nSlogan: NIF misuse in /x/nif_ops.so, nif_ops:run/2: enif_compare, a: a term that is gone\n";
-        assert_eq!(unnamed(134, said, dump), None);
-        assert!(unnamed(134, said, "").is_some_and(|why| why.contains("crash dump")));
-        assert!(unnamed(139, said, dump).is_some_and(|why| why.contains("status 139")));
-        assert!(unnamed(134, &said.replace("enif_compare, a", "enif_hash, a"), dump).is_some());
-        assert!(unnamed(0, "expected: f: w\naccepted: []\n", dump).is_some_and(|why| why.contains("not named")));
-        assert!(unnamed(1, "", dump).is_some_and(|why| why.contains("not begun")));
+        assert_eq!(unnamed(134, WITHIN, said, dump), None);
+        assert!(unnamed(134, WITHIN, said, "").is_some_and(|why| why.contains("crash dump")));
+        assert!(unnamed(139, WITHIN, said, dump).is_some_and(|why| why.contains("status 139")));
+        assert!(unnamed(134, WITHIN, &said.replace("enif_compare, a", "enif_hash, a"), dump).is_some());
+        assert!(
+            unnamed(0, WITHIN, "expected: f: w\naccepted: []\n", dump).is_some_and(|why| why.contains("not named"))
+        );
+        assert!(unnamed(1, WITHIN, "", dump).is_some_and(|why| why.contains("not begun")));
     }
 }
