@@ -29,7 +29,7 @@ SEED ?=
 # The nightly compiler that miri and libFuzzer run on. Every other target has the compiler of rust-toolchain.toml.
 export NIGHTLY := nightly-2026-10-30
 
-.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential generated opcodes mutants nifs soak bench litmus bench-locks bench-smp-cost bench-hedqvist bench-native bench-net bench-scheduling servers scaling past many-cores fuzz miri loom interleave lint recipes clean
+.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential generated opcodes mutants nifs soak bench litmus bench-locks bench-smp-cost bench-hedqvist bench-native bench-net bench-scheduling bench-servers servers scaling past many-cores fuzz miri loom interleave lint recipes clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
@@ -59,6 +59,7 @@ help:
 	@echo "make bench-native                        programs that compute: OTP's JIT, the interpreter, machine code (bench/native)"
 	@echo "make bench-scheduling                    two schedulers against two VMs, ticks, quotas, idling, bursts, the worker cache, the lock profile"
 	@echo "make bench-net                           sockets: servers on both VMs, the same clients (bench/net_ops.erl)"
+	@echo "make bench-servers                       ejabberd with 2,000 XMPP sessions, on both VMs"
 	@echo "make servers [SERVERS=\"ejabberd ssh\"]    real servers and their clients, on OTP and on Myriad (tests/servers)"
 	@echo "make recipes                             follow docs/add-a-bif.md and docs/add-an-opcode.md on a clone (half an hour)"
 	@echo "make check                               the checks of the Rust code; part of make test. Its parts:"
@@ -276,6 +277,9 @@ bench-native: build
 
 bench-net: build
 	@cargo xtask bench net
+
+bench-servers: build
+	@cargo xtask bench servers
 
 bench-scheduling: build
 	@cargo xtask bench scheduling

@@ -10,6 +10,7 @@ mod parts;
 mod projects;
 mod quota;
 mod scheduling;
+mod servers;
 mod smp_cost;
 mod table;
 
@@ -27,7 +28,7 @@ pub const TAKES: &str = "[-n RUNS] [--erl ERL] [--second ERL] [--vm ERL] [--case
   PART            examples, scaling, rates, shared, builtins, io, boot, idle, compile (all of these without one), and projects, which wants
                   Elixir and rebar3 (tools/setup projects); native: programs that compute, by OTP's JIT, the interpreter and machine
                   code (make bench-native); smp-cost: the parallel VM with one scheduler against the sequential one
-                  (make bench-smp-cost); net: servers and OTP's clients (make bench-net); scheduling: two VMs side by side, ticks, quotas, bursts, idling (make bench-scheduling)
+                  (make bench-smp-cost); net: servers and OTP's clients (make bench-net); servers: ejabberd with 2,000 sessions (make bench-servers); scheduling: two VMs side by side, ticks, quotas, bursts, idling (make bench-scheduling)
   -n RUNS         medians of so many runs (5)
   --erl ERL       the VM to compare with (OTP's)
   --second ERL    another one that `native` compares with
@@ -35,7 +36,7 @@ pub const TAKES: &str = "[-n RUNS] [--erl ERL] [--second ERL] [--vm ERL] [--case
   --cases NAMES   of shared, builtins, io, net, native and scheduling only these, with commas between
   --idle N        how many processes `idle` keeps (200000)
   --plt           `projects` has Dialyzer's PLT of kernel and stdlib, too (minutes)
-  --quick         `scheduling` in small, to see that it can be measured
+  --quick         `scheduling` and `servers` in small, to see that they can be measured
   --processor-time  `native` compares processor time, for busy machines
   --timeout S     the seconds that a run may take (120; 3600 with --plt)
   --json FILE     the figures for other programs

@@ -2,7 +2,7 @@
 
 use super::measure::{Bench, Pair};
 use super::table::{Better, Tables};
-use super::{compiling, examples, native, projects, scheduling, smp_cost};
+use super::{compiling, examples, native, projects, scheduling, servers, smp_cost};
 use crate::files;
 use crate::stop::Stop;
 
@@ -13,8 +13,8 @@ pub struct Part {
     pub run: fn(&Bench, &mut Tables) -> Result<(), Stop>,
 }
 
-/// All parts; the last five only when they are named.
-const PARTS: [Part; 14] = [
+/// All parts; the last six only when they are named.
+const PARTS: [Part; 15] = [
     Part { name: "examples", run: programs },
     Part { name: "scaling", run: scaling },
     Part { name: "rates", run: rates },
@@ -26,15 +26,16 @@ const PARTS: [Part; 14] = [
     Part { name: "compile", run: compiling::compile },
     Part { name: "net", run: net },
     Part { name: "projects", run: projects::projects },
+    Part { name: "servers", run: servers::servers },
     Part { name: "native", run: native::native },
     Part { name: "smp-cost", run: smp_cost::smp_cost },
     Part { name: "scheduling", run: scheduling::scheduling },
 ];
 
-/// The parts that are named, or all but the last five.
+/// The parts that are named, or all but the last six.
 pub fn chosen(names: &[String]) -> Result<Vec<&'static Part>, Stop> {
     if names.is_empty() {
-        return Ok(PARTS.iter().take(PARTS.len() - 5).collect());
+        return Ok(PARTS.iter().take(PARTS.len() - 6).collect());
     }
     let find = |name: &String| {
         let part = PARTS.iter().find(|part| part.name == name);
@@ -171,7 +172,9 @@ mod tests {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
             chosen(&words).map(|parts| parts.iter().map(|part| part.name).collect::<Vec<_>>())
         };
-        assert!(!names(&[]).unwrap().iter().any(|name| ["projects", "smp-cost", "scheduling"].contains(name)));
+        assert!(
+            !names(&[]).unwrap().iter().any(|name| ["projects", "servers", "smp-cost", "scheduling"].contains(name))
+        );
         assert_eq!(names(&["projects", "io"]).unwrap(), ["projects", "io"]);
         assert!(names(&["nothing"]).is_err());
     }
