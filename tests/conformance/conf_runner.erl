@@ -3,13 +3,14 @@
 %%   -run conf_runner list SUITE OUT                    the cases of SUITE, a line `GROUP/GROUP/CASE` each
 %%   -run conf_runner run SUITE CASE DATADIR PRIVDIR OUT  run one; OUT gets `passed`, `skipped REASON`
 %%                                                        or `failed REASON` (one line)
-%%   -run conf_runner all SUITE LIST DATADIR DIR SECONDS  run those named in the file LIST, one after the other; the outcome
+%%   -run conf_runner all SUITE LIST DATADIR DIR SECONDS HOW  run those named in the file LIST, one after the other; the outcome
 %%                                                        of each goes to DIR/CASE (slashes become dots). DIR/now names
 %%                                                        the case that runs. Ends the VM at one that takes longer
-%%                                                        than SECONDS.
+%%                                                        than SECONDS. HOW is `apart` or `shared`.
 %%
 %% As under Common Test, each init function of suite and groups runs in a process of its own, and
-%% init_per_testcase, the case and end_per_testcase share one.
+%% init_per_testcase, the case and end_per_testcase share one. Apart, each case has the suite and its groups begun for itself; shared,
+%% cases of the same groups that follow each other have what was begun for the first, and one folder.
 -module(conf_runner).
 -export([list/1, run/1, all/1]).
 
@@ -55,54 +56,68 @@ name(C, Path) ->
     lists:append(lists:join("/", [atom_to_list(A) || A <- lists:reverse([C | Path])])).
 
 run([Suite, Name, Data, Priv, Out]) ->
-    Text = text(outcome_of(list_to_atom(Suite), Name, Data, Priv)),
+    {Outcome, _} = outcome_of(list_to_atom(Suite), Name, Data, Priv, apart),
+    Text = text(Outcome),
     %% A VM whose files do not work yet can still say it on standard output.
     io:format("~nCONF ~ts~n", [Text]),
     file:write_file(Out, [unicode:characters_to_binary(Text), $\n]),
     erlang:halt(0).
 
-all([Suite, List, Data, Dir, Seconds]) ->
+all([Suite0, List, Data, Dir, Seconds, How]) ->
     {ok, Names} = file:read_file(List),
+    Suite = list_to_atom(Suite0),
     Limit = list_to_integer(Seconds) * 1000,
-    [one(list_to_atom(Suite), Name, Data, Dir, Limit) || Name <- string:lexemes(binary_to_list(Names), "\n")],
+    Begun = lists:foldl(fun(Name, Begun) -> one(Suite, Name, Data, Dir, Limit, Begun) end, begun(How), string:lexemes(binary_to_list(Names), "\n")),
+    finish(Suite, Begun),
     file:delete(filename:join(Dir, "now")),
     erlang:halt(0).
 
-one(Suite, Name, Data, Dir, Limit) ->
+begun("apart") -> apart;
+begun("shared") -> [].
+
+one(Suite, Name, Data, Dir, Limit, Begun0) ->
     Stem = filename:join(Dir, [if C =:= $/ -> $.; true -> C end || C <- Name]),
-    Priv = Stem ++ ".priv",
+    Priv = case Begun0 of apart -> Stem ++ ".priv"; _ -> filename:join(Dir, "shared.priv") end,
     ok = file:write_file(filename:join(Dir, "now"), Name),
     ok = filelib:ensure_dir(filename:join(Priv, "x")),
     ok = file:set_cwd(Priv),
     Leader = group_leader(),
     Began = erlang:monotonic_time(second),
-    {Pid, Monitor} = spawn_monitor(fun() -> exit({conf_result, outcome_of(Suite, Name, Data, Priv)}) end),
+    {Pid, Monitor} = spawn_monitor(fun() -> exit({conf_result, outcome_of(Suite, Name, Data, Priv, Begun0)}) end),
     Done = fun(Outcome) ->
                    file:write_file(Stem ++ ".seconds", [integer_to_list(erlang:monotonic_time(second) - Began), $\n]),
                    file:write_file(Stem, [unicode:characters_to_binary(text(Outcome)), $\n])
            end,
-    receive
-        {'DOWN', Monitor, process, Pid, {conf_result, Outcome}} -> Done(Outcome);
-        {'DOWN', Monitor, process, Pid, Reason} -> Done({failed, Reason})
-    after Limit ->
-        Done({failed, 'over time'}),
-        erlang:halt(3)
-    end,
+    Begun = receive
+                {'DOWN', Monitor, process, Pid, {conf_result, {Outcome, Now}}} -> Done(Outcome), Now;
+                {'DOWN', Monitor, process, Pid, Reason} -> Done({failed, Reason}), case Begun0 of apart -> apart; _ -> [] end
+            after Limit ->
+                Done({failed, 'over time'}),
+                erlang:halt(3)
+            end,
     group_leader(Leader, self()),
     file:set_cwd(Dir),
-    file:del_dir_r(Priv).
+    Begun0 =:= apart andalso file:del_dir_r(Priv),
+    Begun.
 
-%% Runs a case from here on: this process is the suite's caller.
-outcome_of(Suite, Name, Data, Priv) ->
+%% Runs a case from here on: this process is the suite's caller. What comes of it, and what is begun then.
+outcome_of(Suite, Name, Data, Priv, Begun) ->
     %% Only of a loaded module is known which init and end functions it exports.
     _ = code:ensure_loaded(Suite),
     %% As in OTP's own test runs; where a VM lacks it, the cases that need it say so.
     catch erts_debug:set_internal_state(available_internal_state, true),
     Parts = [list_to_atom(P) || P <- string:lexemes(Name, "/")],
     Case = lists:last(Parts),
-    Config0 = [{data_dir, Data ++ "/"}, {priv_dir, Priv ++ "/"}, {watchdog, self()}, {suite, Suite}, {tc_logfile, "none"}],
+    Config = [{data_dir, Data ++ "/"}, {priv_dir, Priv ++ "/"}, {watchdog, self()}, {suite, Suite}, {tc_logfile, "none"}],
     put(conf_case, {Suite, Case}),
-    within(Suite, [{init_per_suite, []} | [{init_per_group, [G]} || G <- lists:droplast(Parts)]], Case, Config0).
+    Levels = [{init_per_suite, []} | [{init_per_group, [G]} || G <- lists:droplast(Parts)]],
+    case Begun of
+        apart -> {within(Suite, Levels, Case, Config), apart};
+        _ ->
+            Kept = keep(Suite, Levels, Begun),
+            Now = begin_levels(Suite, lists:nthtail(length(Kept), Levels), Kept, Config),
+            {shared(Suite, Case, lists:last(Now)), Now}
+    end.
 
 text(passed) -> "passed";
 text({Kind, Reason}) ->
@@ -112,19 +127,23 @@ text({Kind, Reason}) ->
 %% Runs the init functions from the outside in, the case, and the end functions from the inside out.
 within(Suite, [], Case, Config) ->
     separately(fun() -> testcase(Suite, Case, Config) end);
-within(Suite, [{Init, Args} | Rest], Case, Config) ->
+within(Suite, [Level | Rest], Case, Config) ->
+    case begin_level(Suite, Level, Config) of
+        {config, New} ->
+            Outcome = within(Suite, Rest, Case, New),
+            end_level(Suite, Level, New),
+            Outcome;
+        Outcome -> Outcome
+    end.
+
+%% The configuration behind an init function, or what comes of all cases within.
+begin_level(Suite, {Init, Args}, Config) ->
     Arity = length(Args) + 1,
     case erlang:function_exported(Suite, Init, Arity) of
-        false ->
-            within(Suite, Rest, Case, group_name(Args, Config));
+        false -> {config, group_name(Args, Config)};
         true ->
             case separately(fun() -> {config, apply(Suite, Init, Args ++ [group_name(Args, Config)])} end) of
-                {config, New} when is_list(New) ->
-                    Outcome = within(Suite, Rest, Case, New),
-                    End = list_to_atom("end" ++ lists:nthtail(4, atom_to_list(Init))),
-                    erlang:function_exported(Suite, End, Arity) andalso
-                        separately(fun() -> apply(Suite, End, Args ++ [New]) end),
-                    Outcome;
+                {config, New} when is_list(New) -> {config, New};
                 {config, {skip, R}} -> {skipped, R};
                 {config, {skipped, R}} -> {skipped, R};
                 {config, {skip_and_save, R, _}} -> {skipped, R};
@@ -134,6 +153,32 @@ within(Suite, [{Init, Args} | Rest], Case, Config) ->
                 {skipped, R} -> {skipped, R}
             end
     end.
+
+end_level(Suite, {Init, Args}, Config) ->
+    Arity = length(Args) + 1,
+    End = list_to_atom("end" ++ lists:nthtail(4, atom_to_list(Init))),
+    erlang:function_exported(Suite, Init, Arity) andalso erlang:function_exported(Suite, End, Arity) andalso
+        separately(fun() -> apply(Suite, End, Args ++ [Config]) end).
+
+%% What is begun and shared, from the outside in: `{Level, {config, Config}}`, or in the last place the outcome of what could not be begun.
+
+%% Ends what the next case is not within.
+keep(Suite, [Level | Levels], [{Level, _} = Kept | Begun]) -> [Kept | keep(Suite, Levels, Begun)];
+keep(Suite, _, Gone) -> finish(Suite, Gone), [].
+
+finish(_, apart) -> ok;
+finish(Suite, Begun) -> [end_level(Suite, Level, Config) || {Level, {config, Config}} <- lists:reverse(Begun)], ok.
+
+begin_levels(_, [], Begun, _) -> Begun;
+begin_levels(Suite, [Level | Levels], Begun, Config) ->
+    Within = case Begun of [] -> {config, Config}; _ -> element(2, lists:last(Begun)) end,
+    case Within of
+        {config, Outer} -> begin_levels(Suite, Levels, Begun ++ [{Level, begin_level(Suite, Level, Outer)}], Config);
+        _ -> Begun
+    end.
+
+shared(Suite, Case, {_, {config, Config}}) -> separately(fun() -> testcase(Suite, Case, Config) end);
+shared(_, _, {_, Outcome}) -> Outcome.
 
 group_name([], Config) -> Config;
 group_name([G], Config) ->

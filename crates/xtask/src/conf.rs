@@ -2,7 +2,8 @@
 //!
 //! The suites come from Debian's source package of the installed Erlang, fetched when first needed and kept in `target/conformance`;
 //! nothing of it is part of this repository. The cases of a suite run one after the other in one VM, as Common Test runs them, each with
-//! a limit of time (see `tests/conformance/conf_runner.erl`); what fails runs once more in a VM of its own, which decides. Only cases
+//! a limit of time (see `tests/conformance/conf_runner.erl`), those of `ssl` also with groups that begin once for all of their cases;
+//! what fails runs once more in a VM of its own, which decides. Only cases
 //! that OTP itself passes in this runner are run and scored: `tests/conformance/otp-RELEASE` names them, suite by suite, an `@` before
 //! those that need a distributed node.
 

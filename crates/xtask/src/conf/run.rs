@@ -62,7 +62,7 @@ impl World {
         let _ = std::fs::remove_file(folder.join("now"));
         let mut command = self.start(vm, suite, seconds);
         command.args(["-run", "conf_runner", "all", &suite.module()]).args([&list, &suite.data(), folder]);
-        command.arg(self.timeout.to_string()).current_dir(folder);
+        command.arg(self.timeout.to_string()).arg(if suite.shares() { "shared" } else { "apart" }).current_dir(folder);
         command.env("HOME", home).env("ERL_CRASH_DUMP", "/dev/null");
         program::run_to(&mut command, files::create(&folder.join("log"))?)
     }

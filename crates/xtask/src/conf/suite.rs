@@ -72,6 +72,12 @@ impl Suite {
         self.folder.join(format!("{}.erl", self.module()))
     }
 
+    /// Do cases of the same groups that follow each other share what is begun for them, as under Common Test? Where a group begins with
+    /// certificates, to make them for each case takes longer than the cases do.
+    pub fn shares(&self) -> bool {
+        self.application == "ssl"
+    }
+
     /// The folder of the files that its cases use.
     pub fn data(&self) -> PathBuf {
         self.folder.join(format!("{}_data", self.module()))
