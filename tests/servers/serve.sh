@@ -28,6 +28,7 @@ end_server() { # NAME VM
     for _ in $(seq 100); do kill -0 "${all[@]}" 2>/dev/null || break; sleep 0.2; done
     if kill -KILL "${all[@]}" 2>/dev/null; then echo "$1 on $2 did not stop within 20 s"; status=1; fi
     wait $group 2>/dev/null
+    group=''
     "${with[@]}" "$otp_root/erts-$otp_erts/bin/epmd" -kill >/dev/null 2>&1
     PORT=$((PORT + 20))
     return "$status"
