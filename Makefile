@@ -139,12 +139,16 @@ test-rust:
 	@cargo test --quiet -p myriad-sync -p myriad-sim --features myriad-sync/sim,myriad-sim/costs -- cost:: contention::
 
 NATIVE_PROGRAMS := binary/ code/ exception/ fun/ guard/ number/ term/ trace/
+# What sends, keeps and collects terms.
+HYBRID_PROGRAMS := ets/ exception/ gc/ message/ otp/shared_data process/ term/
 test-erlang: build
 	@tools/setup tests
 	@echo "== recorded Erlang tests"
 	@cargo xtask recorded
 	@echo "== the same with every function in machine code, a part"
 	@cargo xtask recorded --native $(NATIVE_PROGRAMS)
+	@echo "== the same with large messages as bundles, a part"
+	@cargo xtask recorded --heap hybrid $(HYBRID_PROGRAMS)
 	@echo "== forms of functions"
 	@tests/forms
 	@echo "== Myriad's own commands"
@@ -175,11 +179,13 @@ spread: build
 CHECKED_PROGRAMS := binary/ ets/ exception/ fun/ gc/float_registers gc/large_results gc/literals message/ number/ term/ \
     code/jump_loops code/large_constants code/loading code/replaced_library code/shared_raises \
     $(addprefix process/,backtraces dirty_calls info_in_order items_and_flags references saved_calls sending spawn suspended_ends)
+CHECKED_HYBRID := ets/ exception/ gc/large_results gc/literals message/ process/sending process/spawn
 test-checked:
 	@tools/setup tests
 	@echo "== recorded Erlang tests with assertions and the heap checker"
 	@RUSTFLAGS="--cfg heap_check" CARGO_TARGET_DIR=$(CURDIR)/target/checked cargo build --quiet --profile checked --bin myriad
 	@MYRIAD_EMULATOR=$(CURDIR)/target/checked/checked/myriad cargo xtask recorded $(CHECKED_PROGRAMS)
+	@MYRIAD_EMULATOR=$(CURDIR)/target/checked/checked/myriad cargo xtask recorded --heap hybrid $(CHECKED_HYBRID)
 	@$(MAKE) --no-print-directory faults SEEDS=$(SHORT_SEEDS)
 
 # A program under faults by seed, on simulated cores, with the same assertions (docs/simulator.md).

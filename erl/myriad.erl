@@ -1,14 +1,17 @@
-%% What Myriad has beside OTP: native tasks, and the lock profile.
+%% What Myriad has beside OTP: native tasks, the lock profile, and terms to share.
 %%
 %% Native tasks (docs/architecture.md, `crates/myriad/src/task.rs`) are processes to all others, whose state and reactions are native code. What
 %% a task waits for is waited for here.
 -module(myriad).
 -export([spawn_task/2, spawn_task/3, task_info/1, run_task/2]).
--export([locks/0, locks/1]).
+-export([locks/0, locks/1, share/1]).
 
 %% The lock profile (docs/locks.md): built-in functions.
 locks() -> erlang:nif_error(undef).
 locks(_Options) -> erlang:nif_error(undef).
+
+%% The same term, where other processes and tables may share it without copying (`+heap=hybrid`; docs/heaps.md): a built-in function.
+share(_Term) -> erlang:nif_error(undef).
 
 %% A new task of a type that the VM's program has registered; `badarg` if there is none of that name.
 spawn_task(Type, Arg) -> spawn_task(Type, Arg, []).

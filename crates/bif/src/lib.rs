@@ -35,6 +35,7 @@ pub mod packet;
 pub mod persistent;
 pub mod process;
 pub mod regex;
+pub mod share;
 pub mod system;
 #[cfg(test)]
 mod test_support;
@@ -114,6 +115,7 @@ pub static TABLES: &[&[BifDef]] = &[
     system::INTERNAL_DEBUG,
     system::LCNT,
     system::LOCKS,
+    share::SHARE,
     tuples::TUPLES,
     process::PROCESSES,
     regex::RE,

@@ -1,7 +1,7 @@
 //! Rows: one object of a table, in one block of memory of its own.
 //!
 //! A row is a header followed by the copied tuple and all that it refers to, so that a row points only into itself (literals
-//! are copied too: modules are purged without asking tables). Copying a row out is therefore one pass over its words that
+//! are copied too: modules are purged without asking tables). Where large terms are bundles (heap/bundle), large elements are. Copying a row out is therefore one pass over its words that
 //! adds the distance to each pointer, or a plain memory copy if all elements are immediate.
 //!
 //! In a table that is `compressed`, a row with memory beside its key is packed ([`packed`]): after the tuple's words come the
@@ -9,7 +9,7 @@
 //!
 //! R1. A row belongs to one table. It is read while its shard's lock is held, or, in a hash table, by readers without it
 //!     (ets.table/TB4). It is changed and unlinked while the lock is held for writing, and freed once it can have no reader.
-//! R2. The words of a row are terms or headers, as in a heap (term/B2), and its pointers lead into the row. In a packed one
+//! R2. The words of a row are terms or headers, as in a heap (term/B2), and its pointers lead into the row, or into bundles that it holds. In a packed one
 //!     that holds for the key and what is off the heap; an element's word may be a mark of where its compact form is.
 //! R3. What changes in a row that is in a table: the link, the flags, and immediate elements other than the key, which become
 //!     other immediate ones. These words are read and written as atomics; a reader without the lock learns from its shard's
@@ -19,6 +19,8 @@
 mod pack;
 mod packed;
 
+use myriad_heap::Payload;
+use myriad_heap::bundle::{self, Sharing};
 use myriad_heap::heap_walk::{each_object, each_reachable};
 use myriad_sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use myriad_term::boxed::{Boxed, Header};
@@ -39,6 +41,8 @@ const HIDDEN: u32 = 2;
 const OFF_HEAP: u32 = 4;
 /// Some elements are in their compact form.
 const PACKED: u32 = 8;
+/// Some words lead to bundles, which counted objects of the row hold.
+const BUNDLES: u32 = 16;
 
 /// What the rows of a table look like.
 #[derive(Clone, Copy)]
@@ -146,6 +150,8 @@ pub fn copied_size(term: TermRef<'_>) -> usize {
 pub struct Measured<'t> {
     tuple: TermRef<'t>,
     words: usize,
+    /// Some elements are to be in bundles.
+    bundles: bool,
 }
 
 impl<'t> Measured<'t> {
@@ -154,11 +160,18 @@ impl<'t> Measured<'t> {
     pub fn of(tuple: TermRef<'t>) -> Measured<'t> {
         let elements = tuple.as_tuple().map_or(&[][..], |t| t.elements());
         let flat = elements.iter().all(|e| e.is_immediate());
-        let words = if flat { 1 + elements.len() } else { copy::size(tuple, no_literal) };
-        Measured { tuple, words }
+        if flat {
+            return Measured { tuple, words: 1 + elements.len(), bundles: false };
+        }
+        if bundle::in_use() {
+            let small = elements.iter().map(|e| bundle::whole_small_size(*e)).sum::<Option<usize>>();
+            let words = 1 + elements.len() + small.unwrap_or(0);
+            return Measured { tuple, words, bundles: small.is_none() };
+        }
+        Measured { tuple, words: copy::size(tuple, no_literal), bundles: false }
     }
 
-    /// The words.
+    /// The words; of one with elements in bundles too few.
     #[inline]
     pub const fn words(self) -> usize {
         self.words
@@ -176,6 +189,7 @@ impl<'t> Measured<'t> {
 pub fn copy_out<'h, A: Alloc<'h> + ?Sized>(term: TermRef<'_>, heap: &mut A) -> TermRef<'h> {
     match term.as_immediate() {
         Some(term) => term,
+        None if bundle::in_use() => Sharing::of(term).copy(heap),
         // SAFETY: the size of the same term; nothing stays.
         None => unsafe { copy::copy(term, copy::size(term, no_literal), heap, no_literal) },
     }
@@ -184,6 +198,7 @@ pub fn copy_out<'h, A: Alloc<'h> + ?Sized>(term: TermRef<'_>, heap: &mut A) -> T
 /// Hands out the one block of a row.
 struct Block<'b> {
     at: *mut u64,
+    /// Words from there on.
     words: usize,
     off_heap: OffHeap,
     row: PhantomData<&'b u64>,
@@ -191,9 +206,11 @@ struct Block<'b> {
 
 impl<'b> Alloc<'b> for Block<'b> {
     fn alloc(&mut self, words: usize) -> NonNull<u64> {
-        debug_assert!(words == self.words);
-        // A copy asks once, for what `size` said.
-        NonNull::new(self.at).unwrap_or(NonNull::dangling())
+        debug_assert!(words <= self.words, "a row was made too small for its tuple");
+        let at = self.at;
+        self.at = at.wrapping_add(words);
+        self.words -= words;
+        NonNull::new(at).unwrap_or(NonNull::dangling())
     }
 
     unsafe fn link(&mut self, header: *mut u64, words: usize) {
@@ -214,6 +231,9 @@ impl<'r> Row<'r> {
 
     /// The same of a tuple that has been measured.
     pub fn sized(tuple: Measured<'_>, hash: u32) -> Self {
+        if tuple.bundles {
+            return Row::with_bundles(tuple.elements(), hash);
+        }
         let (elements, words) = (tuple.elements(), tuple.words());
         let flat = words == 1 + elements.len();
         let mut row = Row::allocate(words, hash, if flat { FLAT } else { 0 });
@@ -229,8 +249,24 @@ impl<'r> Row<'r> {
         row
     }
 
+    /// A row whose large elements are in bundles, as those are that refer to some.
+    #[cold]
+    fn with_bundles(elements: &[TermRef<'_>], hash: u32) -> Self {
+        let memory: Vec<Payload> = elements.iter().map(|element| Payload::whole(*element)).collect();
+        let arena = Arena::new();
+        let elements: Vec<TermRef<'_>> = memory.iter().map(Payload::term).collect();
+        let sharing = Sharing::of((&mut &arena).tuple(&elements));
+        let words = sharing.words();
+        let mut row = Row::allocate(words, hash, if sharing.has_bundles() { BUNDLES } else { 0 });
+        let mut block = Block { at: row.data(), words, off_heap: OffHeap::new(), row: PhantomData };
+        let copied = sharing.copy(&mut block);
+        debug_assert!(copied.boxed_ptr() == row.data() && block.words == 0);
+        row.keep(&block.off_heap);
+        row
+    }
+
     /// Copies a tuple with memory into a row that is ours alone.
-    fn fill(&mut self, Measured { tuple, words }: Measured<'_>) {
+    fn fill(&mut self, Measured { tuple, words, .. }: Measured<'_>) {
         let mut block = Block { at: self.data(), words, off_heap: OffHeap::new(), row: PhantomData };
         // SAFETY: `words` is the size of the tuple, which has memory; nothing stays.
         let copied = unsafe { copy::copy(tuple, words, &mut block, no_literal) };
@@ -368,10 +404,16 @@ impl<'r> Row<'r> {
         self.head().flags.store(flags, Ordering::Relaxed);
     }
 
-    /// Words that the row takes.
+    /// Words that the row takes; of bundles all, whoever else holds them.
     #[inline]
     pub fn words(self) -> usize {
-        HEAD_WORDS + self.head().words
+        HEAD_WORDS + self.head().words + if self.flags() & BUNDLES != 0 { self.bundle_words() } else { 0 }
+    }
+
+    #[cold]
+    fn bundle_words(self) -> usize {
+        // SAFETY: R2: the chain's objects are in the row.
+        unsafe { bundle::words_held_in(&OffHeap { first: self.head().off_heap, binary_words: 0 }) }
     }
 
     /// Sets an element to an immediate term; only over an immediate one.
@@ -412,7 +454,7 @@ impl<'r> Row<'r> {
     pub unsafe fn rewrite(mut self, tuple: Measured<'_>) -> bool {
         let words = tuple.words();
         let has_memory = words != 1 + tuple.elements().len();
-        if !has_memory || self.flags() & !OFF_HEAP != 0 || self.head().words != words {
+        if !has_memory || tuple.bundles || self.flags() & !OFF_HEAP != 0 || self.head().words != words {
             return false;
         }
         // SAFETY: the caller promises that no other thread reads the row. What the chain counts is released before its words go;
@@ -457,6 +499,7 @@ impl<'r> Row<'r> {
     #[inline(never)]
     fn relocate<'h, A: Alloc<'h> + ?Sized>(self, from: *mut u64, to: *mut u64, heap: &mut A) {
         let words = self.head().words;
+        let has_bundles = self.flags() & BUNDLES != 0;
         let distance = (to as u64).wrapping_sub(from as u64);
         let mut i = 0;
         while i < words {
@@ -475,7 +518,8 @@ impl<'r> Row<'r> {
                     i += 1 + header.size();
                     continue;
                 }
-                *to.add(i) = if term.is_immediate() { word } else { word.wrapping_add(distance) };
+                let stays = term.is_immediate() || has_bundles && bundle::is_bundled(term.object_ptr());
+                *to.add(i) = if stays { word } else { word.wrapping_add(distance) };
             }
             i += 1;
         }

@@ -6,6 +6,7 @@ use myriad_sync::{ShardedCounter, ShardedTally, Tally};
 
 static PROCESS_BLOCKS: ShardedTally = ShardedTally::new();
 static FRAGMENTS: ShardedTally = ShardedTally::new();
+static BUNDLES: ShardedTally = ShardedTally::new();
 static LITERAL_RUNS: ShardedTally = ShardedTally::new();
 static COLLECTIONS: ShardedCounter = ShardedCounter::new();
 static RECLAIMED: ShardedCounter = ShardedCounter::new();
@@ -17,6 +18,8 @@ pub(crate) enum Class {
     Process,
     /// Fragments: messages on their way, and objects that did not fit a block.
     Fragment,
+    /// Bundles: messages that several processes share.
+    Bundle,
     /// Runs of pages of literal areas.
     Literal,
 }
@@ -28,6 +31,7 @@ impl Class {
         match self {
             Class::Process => &PROCESS_BLOCKS,
             Class::Fragment => &FRAGMENTS,
+            Class::Bundle => &BUNDLES,
             Class::Literal => &LITERAL_RUNS,
         }
     }
@@ -45,9 +49,14 @@ fn sum(counter: &ShardedCounter) -> usize {
     usize::try_from(counter.sum()).unwrap_or(0)
 }
 
-/// The blocks of all processes, and all fragments, attached to a heap or not; their size in words.
+/// The blocks of all processes, all fragments, attached to a heap or not, and all bundles; their size in words.
 pub fn heaps() -> Tally {
-    PROCESS_BLOCKS.now() + FRAGMENTS.now()
+    PROCESS_BLOCKS.now() + FRAGMENTS.now() + BUNDLES.now()
+}
+
+/// All bundles; their size in words.
+pub fn bundles() -> Tally {
+    BUNDLES.now()
 }
 
 /// The runs of pages of all literal areas; their size in words.

@@ -18,6 +18,7 @@ const fn purpose(class: Class) -> Purpose {
     match class {
         Class::Process => Purpose("eheap", "heap"),
         Class::Fragment => Purpose("eheap", "heap_frag"),
+        Class::Bundle => Purpose("eheap", "message"),
         Class::Literal => Purpose("literal", "literal"),
     }
 }

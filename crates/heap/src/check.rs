@@ -5,11 +5,13 @@
 
 use crate::fragment::Chunk;
 use crate::heap::Heap;
+use crate::held::Held;
 use crate::literal::is_literal;
 use crate::roots::Roots;
 use myriad_term::boxed::Header;
 use myriad_term::{Boxed, Term};
 use std::collections::HashSet;
+use std::ops::Range;
 
 /// Should a heap of `words` words be collected without need? One of some questions is answered with yes, so that
 /// programs run under `--cfg heap_check` meet a collection wherever one may happen; of large heaps fewer, so that they end.
@@ -35,19 +37,26 @@ fn inside(area: Area, at: *mut u64) -> bool {
 }
 
 /// Where a pointer may lead.
-struct Allowed {
+struct Allowed<'h> {
     areas: Vec<Area>,
+    /// Bundles, in order.
+    bundles: &'h [Range<usize>],
     name: &'static str,
 }
 
-impl Allowed {
+impl Allowed<'_> {
+    fn in_bundle(&self, at: usize) -> bool {
+        let i = self.bundles.partition_point(|bundle| bundle.end <= at);
+        self.bundles.get(i).is_some_and(|bundle| bundle.contains(&at))
+    }
+
     fn check(&self, term: Term, whence: *const u64) {
         if term.is_immediate() {
             assert!(!term.is_header(), "H2: header word at {whence:?} where a term should be");
             return;
         }
         let at = term.object_ptr();
-        let known = self.areas.iter().any(|area| inside(*area, at)) || is_literal(at);
+        let known = self.areas.iter().any(|area| inside(*area, at)) || is_literal(at) || self.in_bundle(at.addr());
         assert!(known, "{}: word {:#x} at {whence:?} leads out", self.name, term.raw());
         // SAFETY: it lies in initialised memory of the heap.
         let first = unsafe { Term::from_raw(*at) };
@@ -104,11 +113,12 @@ impl Heap {
         let words: usize = fragments.iter().map(|area| (area.1 - area.0) / 8).sum();
         assert_eq!(words, self.fragment_words, "H1: words in fragments");
 
-        let in_old = Allowed { areas: vec![old], name: "H4" };
-        let in_mature = Allowed { areas: vec![old, mature], name: "H4" };
+        let bundles = &self.held().map_or_else(Vec::new, Held::reach)[..];
+        let in_old = Allowed { areas: vec![old], bundles, name: "H4" };
+        let in_mature = Allowed { areas: vec![old, mature], bundles, name: "H4" };
         let mut all = fragments.clone();
         all.extend([old, mature, fresh]);
-        let anywhere = Allowed { areas: all, name: "H3" };
+        let anywhere = Allowed { areas: all, bundles, name: "H3" };
         let (mut young_off_heap, mut old_off_heap) = (0, 0);
         in_old.check_area(old, &mut old_off_heap);
         in_mature.check_area(mature, &mut young_off_heap);

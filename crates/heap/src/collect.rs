@@ -20,7 +20,8 @@
 
 use crate::account::{self, Class};
 use crate::block::{self, Move};
-use crate::copy::{Copier, Span, mode};
+use crate::bundle_area;
+use crate::copy::{Copier, Span, beside, mode};
 use crate::heap::{GcInfo, Heap, RESERVED, words_between};
 use crate::literal;
 use crate::meter::{self, Work};
@@ -142,10 +143,11 @@ impl Heap {
     /// # Safety
     /// As [`Heap::collect`].
     pub(crate) unsafe fn collect_into_young(&mut self, roots: &mut Roots<'_>) -> GcReport {
-        let limit = std::mem::replace(&mut self.max_heap_size, 0);
+        let limit = self.limit();
+        self.set_limit(0);
         // SAFETY: the caller promises that `roots` are all terms of the heap that are used afterwards. Without a limit it does not fail.
         let report = unsafe { self.run(Plan::Single, 0, roots) }.unwrap_or_default();
-        self.max_heap_size = limit;
+        self.set_limit(limit);
         debug_assert!(self.old_start.is_null(), "H4 was not relied on, and something stayed in the old generation");
         report
     }
@@ -177,7 +179,7 @@ impl Heap {
     }
 
     /// Words that may still be promoted.
-    fn old_room(&self) -> usize {
+    pub(crate) fn old_room(&self) -> usize {
         words_between(self.old_top, self.old_limit)
     }
 
@@ -232,9 +234,9 @@ impl Heap {
             Plan::Minor | Plan::Full => before - info.old_heap_size - info.recent_size,
             Plan::Single => before,
             Plan::Tenure => 0,
-        };
+        } + self.leaving_words();
         let mut size = self.young_size(survivors, need, roots.words(), busy);
-        if self.max_heap_size != 0 {
+        if self.limit() != 0 {
             let later = info.old_heap_size.saturating_add((size + info.mbuf_size).saturating_mul(2));
             let total = before.saturating_add(size).max(later);
             if self.limit_exceeded(total, info).is_some() {
@@ -257,18 +259,13 @@ impl Heap {
         }
         // SAFETY: the caller's promise; `size` holds the survivors and the stack (heap/C1).
         let words_copied = unsafe {
-            let fragments = !self.fragments.is_null();
             let promote = plan != Plan::Single;
             let way = if plan == Plan::Single && self.old_start.is_null() { Plan::Minor } else { plan };
-            match (way, fragments) {
-                (Plan::Minor, false) => self.copy_to::<{ mode::MINOR }, false>(size, promote, roots),
-                (Plan::Minor, true) => self.copy_to::<{ mode::MINOR }, true>(size, promote, roots),
-                (Plan::Tenure, false) => self.copy_to::<{ mode::TENURE }, false>(size, promote, roots),
-                (Plan::Tenure, true) => self.copy_to::<{ mode::TENURE }, true>(size, promote, roots),
-                (Plan::Full, false) => self.copy_to::<{ mode::FULL }, false>(size, promote, roots),
-                (Plan::Full, true) => self.copy_to::<{ mode::FULL }, true>(size, promote, roots),
-                (Plan::Single, false) => self.copy_to::<{ mode::SINGLE }, false>(size, promote, roots),
-                (Plan::Single, true) => self.copy_to::<{ mode::SINGLE }, true>(size, promote, roots),
+            match way {
+                Plan::Minor => self.copy_beside::<{ mode::MINOR }>(size, promote, roots),
+                Plan::Tenure => self.copy_beside::<{ mode::TENURE }>(size, promote, roots),
+                Plan::Full => self.copy_beside::<{ mode::FULL }>(size, promote, roots),
+                Plan::Single => self.copy_beside::<{ mode::SINGLE }>(size, promote, roots),
             }
         };
         let emptied = if matches!(plan, Plan::Minor | Plan::Tenure) { before - info.old_heap_size } else { before };
@@ -285,7 +282,7 @@ impl Heap {
             self.minor_gcs = 0;
             self.fullsweep_next = false;
         }
-        self.collect_next = false;
+        self.collect_next = self.leaving_words() > 0;
         // SAFETY: the caller's promise; the heap is whole again.
         unsafe { self.resize_young(need, plan, busy, roots) };
         if plan == Plan::Full && (asked || !busy) && self.young_words() + self.old_words() <= SINGLE / 4 {
@@ -294,7 +291,7 @@ impl Heap {
             let least = all.saturating_add(self.stack_words()).saturating_add(need).saturating_add(RESERVED);
             let size = sizes::at_least(least.max(self.min_heap_size()));
             // SAFETY: as above; `size` holds all (heap/C1).
-            unsafe { self.copy_to::<{ mode::SINGLE }, false>(size, false, roots) };
+            unsafe { self.copy_beside::<{ mode::SINGLE }>(size, false, roots) };
         }
         #[cfg(heap_check)]
         self.check(roots);
@@ -319,7 +316,7 @@ impl Heap {
             return None;
         }
         let shared = if limit.include_shared { info.bin_vheap_size + info.bin_old_vheap_size } else { 0 };
-        let total_words = words + shared;
+        let total_words = words.saturating_add(shared).saturating_add(self.held_words());
         (total_words > limit.size).then_some(MaxHeapExceeded { total_words, info })
     }
 
@@ -328,7 +325,7 @@ impl Heap {
         let size = self.block_words();
         let needed =
             self.young_words().saturating_add(self.stack_words()).saturating_add(need).saturating_add(RESERVED);
-        let least = if plan == Plan::Single || self.max_heap_size != 0 {
+        let least = if plan == Plan::Single || self.limit() != 0 {
             self.min_heap_size()
         } else if busy {
             NURSERY
@@ -365,9 +362,23 @@ impl Heap {
         self.old_limit = self.old_end;
     }
 
+    /// [`Heap::copy_to`], for what there is beside the generations.
+    unsafe fn copy_beside<const MODE: u8>(&mut self, size: usize, promote: bool, roots: &mut Roots<'_>) -> usize {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if self.held().is_some_and(|held| !held.is_empty()) {
+                self.copy_to::<MODE, { beside::BUNDLES }>(size, promote, roots)
+            } else if self.fragments.is_null() {
+                self.copy_to::<MODE, { beside::NOTHING }>(size, promote, roots)
+            } else {
+                self.copy_to::<MODE, { beside::FRAGMENTS }>(size, promote, roots)
+            }
+        }
+    }
+
     /// Copies what is alive to a new young block of `size` words and to the old destination; gives the words moved.
     #[inline(never)]
-    unsafe fn copy_to<const MODE: u8, const FRAGMENTS: bool>(
+    unsafe fn copy_to<const MODE: u8, const BESIDE: u8>(
         &mut self,
         size: usize,
         promote: bool,
@@ -377,7 +388,10 @@ impl Heap {
         if MODE == mode::MINOR && promote {
             self.ensure_old_block(self.mature_words());
         }
-        debug_assert!(FRAGMENTS || self.fragments.is_null(), "H3: there are fragments that the copier would not empty");
+        debug_assert!(
+            BESIDE != beside::NOTHING || self.fragments.is_null(),
+            "H3: there are fragments that the copier would not empty"
+        );
         let promoted = match MODE {
             mode::MINOR if promote => self.mature_words(),
             mode::TENURE => self.young_words() + self.fragment_words,
@@ -403,7 +417,7 @@ impl Heap {
         match MODE {
             mode::FULL => {
                 let words = self.old_words() + self.mature_words();
-                let old_size = sizes::at_least(words.saturating_mul(2));
+                let old_size = sizes::at_least((words + self.leaving_words()).saturating_mul(2));
                 let plan = Move { copied: 0, freed: freed.saturating_sub(size) };
                 self.install_old_block(block::take_for(old_size, Class::Process, plan), old_size);
             }
@@ -411,7 +425,13 @@ impl Heap {
             _ => {}
         }
         let scan_old = self.old_top;
-        let mut copier = Copier::<MODE, FRAGMENTS> {
+        let mut rare = self.rare.take();
+        let mut held = rare.as_deref_mut().map(|rare| &mut rare.held);
+        if let Some(held) = &mut held {
+            held.begin(minor && promote);
+        }
+        let bundles = bundle_area::range();
+        let mut copier = Copier::<MODE, BESIDE> {
             young,
             mature,
             // Objects of the present old block stay in a minor collection: its used part suffices, and what is promoted
@@ -420,6 +440,8 @@ impl Heap {
             to_young: if in_place { Span::of((0, 0)) } else { Span::new(new, new_end) },
             to_old: Span::new(self.old_start, self.old_end),
             literals,
+            bundles: Span::of((bundles.base, bundles.len)),
+            held,
             top: new,
             old_top: scan_old,
         };
@@ -440,6 +462,7 @@ impl Heap {
             debug_assert!(old_top <= self.old_end, "C1: survivors were written beyond the old block");
             debug_assert!(MODE != mode::TENURE || top == new, "something stayed young where all was to be promoted");
 
+            self.rare = rare;
             let young_chain = Heap::take_chain(&mut self.off_heap);
             let kept = if minor { std::mem::take(&mut self.old_off_heap) } else { OffHeap::new() };
             if !young_chain.is_null() || !minor {
@@ -448,7 +471,7 @@ impl Heap {
                 if !minor {
                     swept.sweep(Heap::take_chain(&mut self.old_off_heap));
                 }
-                self.install_chains(swept, !minor);
+                self.install_chains(swept);
             } else {
                 self.old_off_heap = kept;
             }
@@ -459,9 +482,13 @@ impl Heap {
             self.stop = new_stop;
             self.hend = new_end;
             self.old_top = old_top;
+            if BESIDE == beside::BUNDLES {
+                self.leave_bundles(minor && promote);
+            }
+            self.adapt_limits(!minor);
             if MODE == mode::FULL {
                 // The block was made for the worst case; the next fullsweep is due when twice what lives is there.
-                let live = words_between(self.old_start, old_top);
+                let live = self.old_words();
                 let limit = sizes::at_least(live.saturating_mul(2).max(SINGLE)).min(self.old_block_words());
                 let left = block::truncate(self.old_start, self.old_block_words(), limit, Class::Process);
                 self.old_end = self.old_start.add(left);
@@ -473,7 +500,7 @@ impl Heap {
             if !minor {
                 block::give(from_old.0, from_old.1, Class::Process);
             }
-            if FRAGMENTS {
+            if BESIDE != beside::NOTHING {
                 self.drop_fragments();
             }
             words_between(new, top) + words_between(scan_old, old_top)

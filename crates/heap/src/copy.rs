@@ -15,6 +15,7 @@
 //! C1. Each destination has room for all that can go there; the caller counted.
 //! C2. By heap/H4, what goes to the old block points only to what goes there too, or is there.
 
+use crate::held::Held;
 use myriad_term::Term;
 use myriad_term::boxed::Header;
 
@@ -66,9 +67,18 @@ impl Span {
     }
 }
 
-/// A collection under way. `FRAGMENTS`: there are fragments to empty too; these have no range, so all that is in no
-/// known range is taken to be in one (heap/H3).
-pub(crate) struct Copier<const MODE: u8, const FRAGMENTS: bool> {
+/// What there is beside the generations.
+pub(crate) mod beside {
+    /// Literals.
+    pub(crate) const NOTHING: u8 = 0;
+    /// Fragments to empty, too; these have no range, so all that is in no known range is taken to be in one (heap/H3).
+    pub(crate) const FRAGMENTS: u8 = 1;
+    /// Bundles that the heap holds, and perhaps fragments.
+    pub(crate) const BUNDLES: u8 = 2;
+}
+
+/// A collection under way; `BESIDE` as above.
+pub(crate) struct Copier<'h, const MODE: u8, const BESIDE: u8> {
     /// The young block being emptied.
     pub(crate) young: Span,
     /// Bytes of it below the high-water mark.
@@ -81,6 +91,9 @@ pub(crate) struct Copier<const MODE: u8, const FRAGMENTS: bool> {
     pub(crate) to_old: Span,
     /// The range of literals.
     pub(crate) literals: Span,
+    /// The range of bundles, and those that the heap holds.
+    pub(crate) bundles: Span,
+    pub(crate) held: Option<&'h mut Held>,
     /// First free word of the new young block.
     pub(crate) top: *mut u64,
     /// First free word of the old destination.
@@ -120,7 +133,7 @@ unsafe fn copy_words(from: *const u64, to: *mut u64, words: usize) {
     }
 }
 
-impl<const MODE: u8, const FRAGMENTS: bool> Copier<MODE, FRAGMENTS> {
+impl<const MODE: u8, const BESIDE: u8> Copier<'_, MODE, BESIDE> {
     /// Where the object goes that a boxed or list word points at. Areas are aligned to words, so the tag may stay on.
     #[inline(always)]
     fn destination(&self, word: u64) -> To {
@@ -137,8 +150,9 @@ impl<const MODE: u8, const FRAGMENTS: bool> Copier<MODE, FRAGMENTS> {
         if (MODE == mode::FULL || MODE == mode::SINGLE) && self.old.holds(at) {
             return if MODE == mode::SINGLE { To::Young } else { To::Old };
         }
-        if FRAGMENTS {
+        if BESIDE != beside::NOTHING {
             let stays = self.literals.holds(at)
+                || BESIDE == beside::BUNDLES && self.bundles.holds(at)
                 || self.to_young.holds(at)
                 || (MODE == mode::MINOR || MODE == mode::TENURE) && self.old.holds(at)
                 || MODE == mode::FULL && self.to_old.holds(at);
@@ -189,14 +203,34 @@ impl<const MODE: u8, const FRAGMENTS: bool> Copier<MODE, FRAGMENTS> {
                 debug_assert!(!self.breaks_age(to, slot), "C2: old object at {slot:?} refers to a young one");
                 if to != To::Stay {
                     *slot = self.boxed(at, to);
+                } else if BESIDE == beside::BUNDLES {
+                    self.see(word, slot);
                 }
             } else if term.is_cons() {
                 let to = self.destination(word);
                 debug_assert!(!self.breaks_age(to, slot), "C2: old object at {slot:?} refers to a young list");
                 if to != To::Stay {
                     self.list(term.object_ptr(), to, slot);
+                } else if BESIDE == beside::BUNDLES {
+                    self.see(word, slot);
                 }
             }
+        }
+    }
+
+    /// A word at `slot` stays: if it leads to a bundle, the heap goes on holding that.
+    #[inline(always)]
+    fn see(&mut self, word: u64, slot: *mut u64) {
+        if !self.bundles.holds(word as usize) {
+            return;
+        }
+        let in_old = match MODE {
+            mode::MINOR | mode::TENURE => self.old.holds(slot.addr()),
+            mode::FULL => self.to_old.holds(slot.addr()),
+            _ => false,
+        };
+        if let Some(held) = &mut self.held {
+            held.see(word, slot, in_old);
         }
     }
 

@@ -9,6 +9,7 @@
 
 use crate::account::Class;
 use crate::block;
+use crate::bundle;
 use crate::queue_link::QueueLink;
 use myriad_term::{OffHeap, Term};
 use std::ptr::{self, NonNull};
@@ -174,6 +175,15 @@ impl Fragment {
             }
         }
         sum
+    }
+
+    /// Words of the bundles that it holds, wholly, beyond those of its own objects for that.
+    pub(crate) fn bundle_words(&self) -> usize {
+        if self.chunks.is_null() || !bundle::in_use() {
+            return 0;
+        }
+        // SAFETY: the fragment's own chunk, and its chain (heap/H5).
+        unsafe { bundle::words_held_in(&(*self.chunks).off_heap) }
     }
 
     /// Words that objects take, if they lie in one chunk and none of them is counted: [`Message::absorb`] may move them then.

@@ -9,7 +9,9 @@
 
 use crate::account::Class;
 use crate::block;
+use crate::bundle_area;
 use crate::fragment::{Chunk, Fragment};
+use crate::held::Held;
 use crate::settings::{MaxHeapSize, Settings};
 use crate::sizes;
 use myriad_term::boxed::Header;
@@ -57,8 +59,9 @@ pub struct Heap {
     pub(crate) fragment_words: usize,
     pub(crate) bin_vheap_limit: usize,
     pub(crate) old_bin_vheap_limit: usize,
-    pub(crate) max_heap_size: usize,
     pub(crate) total_gcs: u64,
+    /// What few heaps have; `None`: nothing of it.
+    pub(crate) rare: Option<Box<Rare>>,
     pub(crate) fullsweep_after: u16,
     /// Minor collections since the last fullsweep.
     pub(crate) minor_gcs: u16,
@@ -74,6 +77,15 @@ pub struct Heap {
     pub(crate) tenure_next: bool,
     /// A collection is asked for.
     pub(crate) collect_next: bool,
+}
+
+/// What few heaps have.
+#[derive(Default)]
+pub(crate) struct Rare {
+    /// Words of its limit; 0: none.
+    max_heap_size: usize,
+    /// The bundles that it holds.
+    pub(crate) held: Held,
 }
 
 // SAFETY: a heap owns its blocks, chunks and counts; nothing of it is tied to a thread.
@@ -170,8 +182,8 @@ impl Heap {
             fragment_words: 0,
             bin_vheap_limit: settings.min_bin_vheap_size,
             old_bin_vheap_limit: settings.min_bin_vheap_size,
-            max_heap_size: 0,
             total_gcs: 0,
+            rare: None,
             fullsweep_after: settings.fullsweep_after,
             minor_gcs: 0,
             last_tick: 0,
@@ -289,7 +301,10 @@ impl Heap {
 
     /// A fragment joins the heap: its terms are the process's from now on.
     pub fn attach(&mut self, fragment: Fragment) {
-        let (chunks, chain) = fragment.into_parts();
+        let (chunks, mut chain) = fragment.into_parts();
+        if !chain.first.is_null() && bundle_area::is_in_use() {
+            self.hold_bundles(&mut chain);
+        }
         debug_assert!(chunks.is_null() || chunks != self.fragments, "MB2: a block joins its heap twice");
         debug_assert!(chain.first.is_null() || chain.first != self.off_heap.first, "H5: a chain joins its heap twice");
         // SAFETY: chunks and chain are whole, and this heap's from here on.
@@ -326,12 +341,41 @@ impl Heap {
         }
     }
 
+    /// A counted object comes, which may be what holds a bundle.
+    ///
+    /// # Safety
+    /// As for [`Alloc::link`].
+    #[cold]
+    unsafe fn link_or_hold(&mut self, header: *mut u64) {
+        let mut chain = OffHeap::new();
+        // SAFETY: the caller's promise about the object.
+        unsafe {
+            chain.link(header, 0);
+            self.hold_bundles(&mut chain);
+            if !chain.first.is_null() {
+                self.off_heap.link(header, 0);
+            }
+        }
+    }
+
+    /// The bundles that a chain holds are the heap's from now on.
+    #[cold]
+    fn hold_bundles(&mut self, chain: &mut OffHeap) {
+        // SAFETY: the chain is whole, and this heap's.
+        let words = unsafe { self.held_mut().take_from(chain) };
+        // They make collections due as shared binaries do.
+        self.off_heap.binary_words += words;
+    }
+
     /// A heap without a block joins this one: its terms are the process's from now on.
     pub fn join(&mut self, mut other: Heap) {
         debug_assert!(other.start.is_null() && other.old_start.is_null(), "a heap with a block cannot join another");
         let chunks = std::mem::replace(&mut other.fragments, ptr::null_mut());
         let chain = std::mem::replace(&mut other.off_heap, OffHeap::new());
         self.attach(Fragment::from_parts(chunks, chain));
+        if let Some(rare) = other.rare.take() {
+            self.held_mut().join(rare.held);
+        }
         self.collect_next |= other.collect_next;
         self.fullsweep_next |= other.fullsweep_next;
     }
@@ -365,7 +409,13 @@ impl Heap {
 
     /// What counts for the limit between two collections: not what of the old block is free.
     pub fn limited_words(&self) -> usize {
-        self.block_words() + self.old_words() + self.fragment_words
+        self.block_words() + self.old_words() + self.fragment_words + self.held_words()
+    }
+
+    /// Words of the bundles that it holds, wholly, whoever else does.
+    #[inline]
+    pub(crate) fn held_words(&self) -> usize {
+        self.held().map_or(0, Held::words)
     }
 
     /// Words of the young block (`heap_size`).
@@ -439,6 +489,13 @@ impl Heap {
         }
     }
 
+    /// The bundles that the heap holds, as (address, words, how many hold it).
+    pub fn each_bundle(&self, tell: impl FnMut(usize, usize, usize)) {
+        if let Some(held) = self.held() {
+            held.each(tell);
+        }
+    }
+
     // ---- settings
 
     /// The settings in force.
@@ -466,16 +523,42 @@ impl Heap {
     /// The limit.
     pub fn max_heap_size(&self) -> MaxHeapSize {
         MaxHeapSize {
-            size: self.max_heap_size,
+            size: self.limit(),
             kill: self.max_heap_flags & KILL != 0,
             error_logger: self.max_heap_flags & ERROR_LOGGER != 0,
             include_shared: self.max_heap_flags & INCLUDE_SHARED != 0,
         }
     }
 
+    /// Words of the limit; 0: none.
+    #[inline]
+    pub(crate) fn limit(&self) -> usize {
+        self.rare.as_ref().map_or(0, |rare| rare.max_heap_size)
+    }
+
+    pub(crate) fn set_limit(&mut self, words: usize) {
+        if words != self.limit() {
+            self.rare.get_or_insert_default().max_heap_size = words;
+        }
+    }
+
+    /// Words that the next collection makes room for beside what survives.
+    pub(crate) fn leaving_words(&self) -> usize {
+        self.held().map_or(0, |held| held.leaving)
+    }
+
+    /// The bundles that it holds, if it ever held one.
+    pub(crate) fn held(&self) -> Option<&Held> {
+        self.rare.as_ref().map(|rare| &rare.held)
+    }
+
+    pub(crate) fn held_mut(&mut self) -> &mut Held {
+        &mut self.rare.get_or_insert_default().held
+    }
+
     /// Sets the limit.
     pub fn set_max_heap_size(&mut self, limit: MaxHeapSize) {
-        self.max_heap_size = limit.size;
+        self.set_limit(limit.size);
         self.max_heap_flags = if limit.kill { KILL } else { 0 }
             | if limit.error_logger { ERROR_LOGGER } else { 0 }
             | if limit.include_shared { INCLUDE_SHARED } else { 0 };
@@ -569,6 +652,10 @@ impl Alloc<'static> for Heap {
 
     #[inline(always)]
     unsafe fn link(&mut self, header: *mut u64, words: usize) {
+        if words == 0 && bundle_area::is_in_use() {
+            // SAFETY: the caller's promise about the object.
+            return unsafe { self.link_or_hold(header) };
+        }
         // SAFETY: the caller's promise about the object.
         unsafe { self.off_heap.link(header, words) };
     }
@@ -581,6 +668,7 @@ impl Drop for Heap {
         unsafe {
             self.off_heap.release_all();
             self.old_off_heap.release_all();
+            self.rare = None;
             self.drop_fragments();
             block::give(self.start, self.block_words(), Class::Process);
             block::give(self.old_start, self.old_block_words(), Class::Process);

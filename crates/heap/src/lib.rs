@@ -12,6 +12,9 @@
 //! | [`fragment`] | [`Fragment`]: a message's or a spawn's own memory |
 //! | [`payload`] | [`Payload`]: a term with the memory that it needs |
 //! | [`message`] | [`Message`]: a message as one block |
+//! | [`bundle`], `bundle_area` | large messages as blocks that several processes share, in one reserved address range |
+//! | `held`, `leave` | the bundles that a heap holds; those of which it copies what it has, to hold them no longer |
+//! | `sending` | what a process sends, places to be shared, or gets of its parent |
 //! | [`literal`] | [`LiteralArea`]: the literals of a module, in one reserved address range |
 //! | `purge` | does a heap still hold literals of an area; copies them out |
 //! | [`settings`], [`sizes`] | what the user may set; the table of block sizes |
@@ -22,7 +25,7 @@
 //! Invariants of a [`Heap`] whenever its owner is not inside an operation:
 //! - H1. `start <= high_water <= htop <= stop <= hend`; all words in `start..htop` and `stop..hend` are initialised.
 //! - H2. Words in `start..htop` are headers, the raw words that a header counts, or words that look like terms (term/B2).
-//! - H3. Pointers in a heap lead to its young generation, its old generation, its fragments, or literals.
+//! - H3. Pointers in a heap lead to its young generation, its old generation, its fragments, literals, or bundles that it holds.
 //! - H4. Nothing in the old generation points to the young one or to a fragment; nothing below the high-water mark
 //!   points above it. (Objects are immutable, term/T3: they point only to what was there before them.)
 //! - H5. Each off-heap object is in just one chain: of the young generation and the fragments, or of the old one.
@@ -32,6 +35,8 @@
 
 pub mod account;
 mod block;
+pub mod bundle;
+mod bundle_area;
 #[cfg(any(test, heap_check))]
 mod check;
 pub mod collect;
@@ -39,6 +44,8 @@ mod copy;
 pub mod fragment;
 pub mod heap;
 pub mod heap_walk;
+mod held;
+mod leave;
 pub mod literal;
 pub mod message;
 pub mod meter;
@@ -46,7 +53,9 @@ pub mod payload;
 mod purge;
 mod queue_link;
 mod relocate;
+mod reserved;
 pub mod roots;
+mod sending;
 pub mod settings;
 pub mod sizes;
 mod sweep;
@@ -62,5 +71,6 @@ pub use message::Message;
 pub use payload::{Draft, Payload};
 pub use queue_link::{QueueLink, Queued};
 pub use roots::Roots;
-pub use settings::{MaxHeapSize, Settings};
+pub use sending::{adopt, adopted_size};
+pub use settings::{Architecture, MaxHeapSize, Settings};
 pub use transfer::{copied_size, copy_term};

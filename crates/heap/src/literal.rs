@@ -12,6 +12,7 @@
 
 use crate::account::Class;
 use crate::block::{self, out_of_memory};
+use crate::reserved;
 use myriad_sync::atomic::{AtomicUsize, Ordering};
 use myriad_sync::{LockClass, Mutex, memory};
 use myriad_term::{Alloc, OffHeap};
@@ -109,7 +110,7 @@ impl Range {
         let lens =
             std::iter::successors(Some(first), |len| Some(len / 2 / PAGE * PAGE)).take_while(|len| *len >= LEAST);
         for len in lens {
-            if let Some(base) = system::reserve(len) {
+            if let Some(base) = reserved::reserve(len) {
                 self.free.push((base, len / PAGE));
                 self.usable = base;
                 // Relaxed: ordered by the store below.
@@ -139,7 +140,7 @@ impl Range {
         }
         let end = at + pages * PAGE;
         if end > self.usable {
-            if !system::commit(self.usable, end - self.usable) {
+            if !reserved::commit(self.usable, end - self.usable) {
                 out_of_memory(words, Class::Literal);
             }
             self.usable = end;
@@ -280,7 +281,7 @@ impl Drop for LiteralArea {
         // SAFETY: L2, the objects of the area die now.
         unsafe { self.off_heap.release_all() };
         for run in self.runs.drain(..) {
-            system::decommit(run.start as usize, run.words * 8);
+            reserved::decommit(run.start as usize, run.words * 8);
             Class::Literal.tally().go(run.words);
             RANGE.lock().give(run.start as usize, run.words / PAGE_WORDS);
         }
@@ -319,57 +320,6 @@ impl LiteralRanges {
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
-}
-
-#[cfg(not(miri))]
-mod system {
-    //! Address space from the operating system.
-
-    /// Reserves `len` bytes of address space.
-    pub(super) fn reserve(len: usize) -> Option<usize> {
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: a new mapping, where the system likes it.
-        let at = unsafe { libc::mmap(std::ptr::null_mut(), len, libc::PROT_NONE, flags, -1, 0) };
-        (at != libc::MAP_FAILED).then_some(at as usize)
-    }
-
-    /// Makes reserved pages usable.
-    pub(super) fn commit(at: usize, len: usize) -> bool {
-        // SAFETY: pages of the reserved range that no area has taken yet.
-        unsafe { libc::mprotect(at as *mut libc::c_void, len, libc::PROT_READ | libc::PROT_WRITE) == 0 }
-    }
-
-    /// Gives the memory of pages back; they stay usable.
-    pub(super) fn decommit(at: usize, len: usize) {
-        // SAFETY: pages of a run that is being dropped (L2). If the system refuses, the pages only stay in memory.
-        unsafe { libc::madvise(at as *mut libc::c_void, len, libc::MADV_DONTNEED) };
-    }
-}
-
-#[cfg(miri)]
-mod system {
-    //! The interpreter has no address space to reserve: a block that is never freed stands for it.
-
-    use myriad_sync::atomic::Ordering;
-    use myriad_sync::statics::AtomicPtr;
-
-    /// The block. Its address alone, as a number, would be a leak to the interpreter.
-    static RESERVED: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
-
-    pub(super) fn reserve(len: usize) -> Option<usize> {
-        let layout = std::alloc::Layout::from_size_align(len, super::PAGE).ok()?;
-        // SAFETY: the layout is not empty.
-        let block = unsafe { std::alloc::alloc(layout) };
-        // Relaxed: no other thread reads it.
-        RESERVED.store(block, Ordering::Relaxed);
-        Some(block.expose_provenance())
-    }
-
-    pub(super) fn commit(_: usize, _: usize) -> bool {
-        true
-    }
-
-    pub(super) fn decommit(_: usize, _: usize) {}
 }
 
 #[cfg(test)]

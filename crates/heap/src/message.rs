@@ -97,6 +97,11 @@ impl Message {
         self.fragment().map_or(0, Fragment::used_words)
     }
 
+    /// The same, with the bundles that it holds.
+    pub fn words_with_bundles(&self) -> usize {
+        self.fragment().map_or(0, |fragment| fragment.used_words() + fragment.bundle_words())
+    }
+
     /// Its words, if there are some that [`Message::absorb`] may move.
     #[inline]
     pub fn movable_words(&self) -> Option<usize> {

@@ -112,7 +112,7 @@ impl Payload {
         let (term, fragment, words) = Fragment::copy_of(term);
         meter::count(Work::Copy, u64::from(words > 0));
         meter::count(Work::CopiedWord, words as u64);
-        debug_assert_eq!(fragment.is_none(), words == 0, "PL1: what takes memory has it");
+        debug_assert!(fragment.is_some() || words == 0, "PL1: what takes memory has it");
         (Payload { term, fragment }, words)
     }
 

@@ -84,6 +84,9 @@ impl Heap {
     /// As [`Heap::collect`]; there are no fragments; `size` holds both.
     pub(crate) unsafe fn relocate(&mut self, size: usize, roots: &mut Roots<'_>) {
         debug_assert!(self.fragments.is_null(), "H3: words of fragments, which do not move, may refer to what does");
+        if let Some(rare) = &mut self.rare {
+            rare.held.forget_sent();
+        }
         let (used, stack) = (self.young_words(), self.stack_words());
         debug_assert!(used + stack <= size, "{used} words and a stack of {stack} are moved to a block of {size}");
         let plan = Move { copied: used + stack, freed: self.block_words() };

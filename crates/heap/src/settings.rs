@@ -1,5 +1,15 @@
 //! What the user may set for the heap of a process (`spawn_opt/4`, `process_flag/2`, `erl +h…`).
 
+/// How processes have their memory (Johansson et al. 2002; `erl +heap=…`), for all of them alike.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Architecture {
+    /// A heap for each process; messages are copied.
+    #[default]
+    Private,
+    /// A heap for each process; large messages are [bundles](crate::bundle), which processes share.
+    Hybrid,
+}
+
 /// The limit of a heap's size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MaxHeapSize {

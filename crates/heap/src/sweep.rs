@@ -92,11 +92,15 @@ fn next_limit(words: usize, limit: usize, least: usize) -> usize {
 }
 
 impl Heap {
-    /// Takes the swept chains and adapts the limits that they are held against.
-    pub(crate) fn install_chains(&mut self, swept: Swept, fullsweep: bool) {
+    /// Takes the swept chains.
+    pub(crate) fn install_chains(&mut self, swept: Swept) {
         debug_assert!(self.off_heap.first.is_null() && self.old_off_heap.first.is_null(), "H5: a chain was not swept");
         self.off_heap = swept.young;
         self.old_off_heap = swept.old;
+    }
+
+    /// Adapts the limits that the chains and bundles are held against.
+    pub(crate) fn adapt_limits(&mut self, fullsweep: bool) {
         let least = self.min_bin_vheap_size();
         self.bin_vheap_limit = next_limit(self.off_heap.binary_words, self.bin_vheap_limit, least);
         if fullsweep {

@@ -1,6 +1,9 @@
 //! The collector against a model: each root carries a hash that was put together when its term was, from its parts'
 //! hashes, never from the heap. After each collection the hash of the term as it stands in the heap must be that.
 
+mod bundles;
+mod exchange;
+
 use crate::{Draft, Fragment, Heap, LiteralArea, MaxHeapSize, Payload, Roots, Settings};
 use myriad_term::boxed::Header;
 use myriad_term::magic::magic_reference;
@@ -41,7 +44,7 @@ fn parts(term: Term) -> Vec<Term> {
     }
 }
 
-/// The hash of a term as it stands in memory, and the words of all that it reaches which `counted` says to count.
+/// The hash of a term as it stands in memory, and the words of all that it reaches which are a heap's own.
 #[derive(Default)]
 struct Walker {
     hashes: HashMap<u64, u64>,
@@ -72,7 +75,7 @@ impl Walker {
                 Some(object) if object.header().holds_terms() => combine(object.header().raw(), hashes),
                 Some(object) => combine(object.header().raw(), own_words(object)),
             };
-            if !crate::is_literal(top.object_ptr()) {
+            if !crate::is_literal(top.object_ptr()) && !crate::bundle_area::range().holds(top.object_ptr()) {
                 self.words += top.as_boxed().map_or(2, |object| 1 + object.size());
             }
             self.hashes.insert(top.raw(), hash);
@@ -360,22 +363,30 @@ impl Machine {
             if self.random.below(100) == 0 {
                 self.purge(literals);
             }
-            let (term, model) = match self.random.below(40) {
-                0 => self.message(),
-                1..=3 => (Term::NIL, mix(Term::NIL.raw())),
-                _ => self.object(),
-            };
-            let i = self.random.below(REGISTERS);
-            (self.registers[i], self.models[i]) = (term, model);
-            match self.random.below(12) {
-                0..=1 => self.push(),
-                2 => self.pop(),
-                _ => {}
-            }
-            if self.heap.needs_collection() || self.random.below(collect_one_in) == 0 {
-                self.collect();
-            }
+            self.step(collect_one_in);
         }
+    }
+
+    fn step(&mut self, collect_one_in: usize) {
+        let (term, model) = match self.random.below(40) {
+            0 => self.message(),
+            1..=3 => (Term::NIL, mix(Term::NIL.raw())),
+            _ => self.object(),
+        };
+        self.put(term, model);
+        match self.random.below(12) {
+            0..=1 => self.push(),
+            2 => self.pop(),
+            _ => {}
+        }
+        if self.heap.needs_collection() || self.random.below(collect_one_in) == 0 {
+            self.collect();
+        }
+    }
+
+    fn put(&mut self, term: Term, model: u64) {
+        let i = self.random.below(REGISTERS);
+        (self.registers[i], self.models[i]) = (term, model);
     }
 }
 

@@ -1,8 +1,9 @@
 //! Copying terms between heaps: `term::copy`, with literals left where they are, unless they are about to go.
 
 use crate::Fragment;
+use crate::bundle::{self, HOLD_WORDS, Sharing, hold_in};
 use crate::literal::Lasting;
-use myriad_term::{Alloc, Term, TermRef, copy};
+use myriad_term::{Alloc, Magic, Term, TermRef, copy};
 use std::ptr::NonNull;
 
 /// Words that [`copy_term`] needs for a term; more if literals begin to go in between, so the room is a guess, not a promise.
@@ -35,17 +36,52 @@ impl Fragment {
             return (term, None, 0);
         }
         let lasting = Lasting::now();
-        let words = copy::size(term, |at| lasting.holds(at));
+        let words = if bundle::in_use() {
+            match bundle::small_size(term, |at| lasting.holds(at)) {
+                Some(words) => words,
+                None => return Fragment::bundled_copy_of(term, |at| lasting.holds(at)),
+            }
+        } else {
+            copy::size(term, |at| lasting.holds(at))
+        };
         let mut fragment = Fragment::with_capacity(words);
         // SAFETY: the size of the same term with the same predicate; the purger asks for who refers to a literal (`literal.rs`).
         let term = unsafe { fragment.copied(term, words, |at| lasting.holds(at)) };
         (term, (words > 0).then_some(fragment), words)
     }
 
+    /// A copy of a term that needs memory: a bundle, or a fragment which holds those that the term lies in or refers to.
+    #[inline(never)]
+    pub(crate) fn bundled_copy_of(
+        term: TermRef<'_>,
+        lasts: impl Fn(*const u64) -> bool,
+    ) -> (Term, Option<Fragment>, usize) {
+        let sharing = Sharing::with(term, lasts);
+        if let Some((term, bundle, words)) = sharing.bundle() {
+            return (term, Some(Fragment::holding(bundle)), words);
+        }
+        let words = sharing.copied_words();
+        let mut fragment = Fragment::with_capacity(sharing.words());
+        // SAFETY: whoever has the fragment has the term (heap/PL1, heap/MB1).
+        let term = unsafe { sharing.copy(&mut Growing(&mut fragment)).assume_held() };
+        (term, Some(fragment), words)
+    }
+
+    /// The means by which a bundle is held.
+    pub(crate) fn holding(bundle: Magic) -> Fragment {
+        let mut fragment = Fragment::with_capacity(HOLD_WORDS);
+        hold_in(&mut Growing(&mut fragment), bundle);
+        fragment
+    }
+
     /// A copy of a term and of all literals that it refers to: for places that no purger asks.
     pub(crate) fn whole_copy_of(term: TermRef<'_>) -> (Term, Option<Fragment>) {
         if let Some(term) = term.as_immediate() {
             return (term, None);
+        }
+        if bundle::in_use() && bundle::small_size(term, nothing).is_none() {
+            let (term, fragment, _) = Fragment::bundled_copy_of(term, nothing);
+            return (term, fragment);
         }
         let words = copy::size(term, nothing);
         let mut fragment = Fragment::with_capacity(words);

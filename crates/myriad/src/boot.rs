@@ -1,5 +1,6 @@
 //! From a configuration to a running first process: the wiring of all crates.
 
+use myriad_heap::Architecture;
 use myriad_observe::Dumps;
 use myriad_process::Priority;
 use myriad_term::{Arena, Atom, Build, Export, Mfa, Term, TermRef, am};
@@ -40,6 +41,9 @@ pub fn start(config: Config) -> Result<&'static Vm, String> {
 
 /// Makes the VM of all crates; no code is loaded, and nothing runs.
 pub fn bare(mut config: Config, release: Release) -> &'static Vm {
+    if config.architecture == Architecture::Hybrid {
+        myriad_heap::bundle::use_bundles();
+    }
     let subsystems: Vec<Box<dyn Subsystem>> = vec![
         Box::<myriad_ets::Tables>::default(),
         Box::<myriad_bif::Builtins>::default(),

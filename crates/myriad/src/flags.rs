@@ -3,7 +3,7 @@
 //! Each flag is a line in [`FLAGS`]: its prefix, what its value must be, and what it does. A flag that means nothing
 //! here (allocator settings, busy-wait thresholds) is checked as far as OTP documents it, and accepted.
 
-use myriad_heap::{MaxHeapSize, Settings, sizes};
+use myriad_heap::{Architecture, MaxHeapSize, Settings, sizes};
 use myriad_sync::machine::{BindType, sct};
 use myriad_sync::thread::CAN_SPAWN;
 use myriad_vm::config::{MOST_NATIVE_THREADS, MOST_PRIVATE_THREADS, NATIVE_THRESHOLD, NativeCache, NativeFiles};
@@ -72,6 +72,13 @@ const LARGEST_DIST_BUFFER: u64 = 2_097_151;
 
 /// Longest prefixes first where one begins another. What is only checked means nothing to this VM.
 static FLAGS: &[Flag] = &[
+    flag("heap=", Value::Attached, |p, v| {
+        p.config.architecture = match v {
+            "hybrid" => Architecture::Hybrid,
+            _ => Architecture::Private,
+        };
+        one_of(v, &["private", "hybrid"], "bad heap architecture")
+    }),
     flag("hms", Value::Required, |p, v| heap_size(&mut p.config.heap.min_heap_size, v)),
     flag("hmbs", Value::Required, |p, v| heap_size(&mut p.config.heap.min_bin_vheap_size, v)),
     flag("hmaxk", Value::Required, |p, v| truth(&mut p.config.heap.max_heap_size.kill, v, "bad max heap kill")),
@@ -472,6 +479,7 @@ fn defaults() -> Config {
             max_heap_size: MaxHeapSize { kill: true, error_logger: true, ..MaxHeapSize::default() },
             ..Settings::default()
         },
+        architecture: Architecture::default(),
         off_heap_messages: false,
         root: PathBuf::new(),
         arguments: Vec::new(),

@@ -171,9 +171,9 @@ impl MessageQueue {
         self.iter_mut().filter(|message| !message.is_joined())
     }
 
-    /// Words that the messages take in blocks of their own, beside [`MessageQueue::node_bytes`].
+    /// Words that the messages take in blocks of their own, beside [`MessageQueue::node_bytes`]; of bundles all words, whoever else holds them.
     pub fn words(&self) -> usize {
-        self.iter().map(Message::words).sum()
+        self.iter().map(Message::words_with_bundles).sum()
     }
 
     /// Bytes of the queue itself: what its messages take beside their words.

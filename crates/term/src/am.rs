@@ -479,6 +479,7 @@ well_known! {
     httph "httph"
     httph_bin "httph_bin"
     https "https"
+    hybrid "hybrid"
     id "id"
     idle "idle"
     if_clause "if_clause"

@@ -50,6 +50,13 @@ const fn heap_binary_words(bits: usize) -> usize {
 /// Words that [`copy`] needs for a term.
 #[inline]
 pub fn size(term: TermRef<'_>, is_literal: impl Fn(*const u64) -> bool) -> usize {
+    // A term of so many words does not exist, so the limit costs nothing.
+    size_within(term, usize::MAX, is_literal).unwrap_or(usize::MAX)
+}
+
+/// The same, if they are no more than `limit`; no more than that many words are looked at, or as many as one object has.
+#[inline]
+pub fn size_within(term: TermRef<'_>, limit: usize, is_literal: impl Fn(*const u64) -> bool) -> Option<usize> {
     let mut words = 0;
     let mut todo: Stack<TermRef<'_>, 32> = Stack::new();
     let mut next = Some(term);
@@ -63,6 +70,9 @@ pub fn size(term: TermRef<'_>, is_literal: impl Fn(*const u64) -> bool) -> usize
                 todo.push(head);
             }
             term = tail;
+            if limit != usize::MAX && words > limit {
+                return None;
+            }
         }
         if let Some(object) = term.as_boxed()
             && !is_literal(object.ptr())
@@ -82,9 +92,12 @@ pub fn size(term: TermRef<'_>, is_literal: impl Fn(*const u64) -> bool) -> usize
                 }
             }
         }
+        if words > limit {
+            return None;
+        }
         next = todo.pop();
     }
-    words
+    Some(words)
 }
 
 /// A copy of a term in `heap`.

@@ -1,7 +1,7 @@
 //! What the command line decides of a VM.
 
 use crate::emulator_flags::EmulatorFlags;
-use myriad_heap::Settings;
+use myriad_heap::{Architecture, Settings};
 use myriad_sched::Tuning;
 use myriad_sched::schedulers::Numbers;
 use myriad_sync::machine::{BindType, Topology};
@@ -38,6 +38,8 @@ pub struct Config {
     pub atom_limit: usize,
     /// Heap defaults.
     pub heap: Settings,
+    /// How processes have their memory.
+    pub architecture: Architecture,
     /// `+hmqd off_heap`
     pub off_heap_messages: bool,
     /// `-root`
@@ -143,6 +145,7 @@ impl Default for Config {
             port_limit: 1024,
             atom_limit: 1 << 20,
             heap: Settings::default(),
+            architecture: Architecture::default(),
             off_heap_messages: false,
             root: PathBuf::new(),
             arguments: Vec::new(),

@@ -63,7 +63,7 @@ impl Ctx<'_> {
         if term.is_immediate() {
             return Payload::immediate(term);
         }
-        let (payload, words) = Payload::copy_counted(term);
+        let (payload, words) = self.state.heap.payload(term);
         self.pay_for_copy(words);
         payload
     }

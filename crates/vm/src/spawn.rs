@@ -74,9 +74,9 @@ impl SpawnOptions {
 pub struct TooManyProcesses;
 
 fn state(export: &'static Export, args: &[TermRef<'_>], options: &SpawnOptions) -> OwnerState {
-    let words: usize = args.iter().map(|a| myriad_heap::copied_size(*a)).sum();
+    let words: usize = args.iter().map(|a| myriad_heap::adopted_size(*a)).sum();
     let mut heap = Heap::with_room(&options.heap, words);
-    let saved_x: Vec<Term> = args.iter().map(|a| myriad_heap::copy_term(*a, &mut heap)).collect();
+    let saved_x: Vec<Term> = args.iter().map(|a| myriad_heap::adopt(*a, &mut heap)).collect();
     let function = Function::of_export(export);
     let mut new = OwnerState::new(heap, Resume::entry(function), export.mfa);
     new.saved_x = saved_x;

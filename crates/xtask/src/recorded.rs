@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The words that the command takes.
-pub const TAKES: &str = "[--vm ERL] [-j N] [--json FILE] [--timeout S] [--lines N] [--schedulers N] [--yields SEED] [--migrate SEED] [--native] [--record | --sequential] [PATTERN...]
+pub const TAKES: &str = "[--vm ERL] [-j N] [--json FILE] [--timeout S] [--lines N] [--schedulers N] [--yields SEED] [--migrate SEED] [--heap HOW] [--native] [--record | --sequential] [PATTERN...]
   PATTERN       a part of AREA/NAME; all programs without one
   --vm ERL      the VM that runs them (bin/erl)
   -j N          so many at a time (as many as the machine has cores)
@@ -28,12 +28,13 @@ pub const TAKES: &str = "[--vm ERL] [-j N] [--json FILE] [--timeout S] [--lines 
   --schedulers N  on N schedulers, all online: not the programs that ask for several, or show what follows from their number
   --yields SEED   slices are of lengths drawn by the seed
   --migrate SEED  processes move to private threads and back, as drawn by the seed
+  --heap HOW    processes have their memory so: private, hybrid
   --native      every function is compiled before it first runs
   --record      write tests/expected from the installed OTP instead
   --sequential  the VM is the sequential one (make single): not the programs that ask for several schedulers
 
 tests/known-failures lists what is known to differ, `AREA/NAME LINES REASON` each: so many lines of that program may
-differ. More is a failure; fewer asks for the number to be lowered. tests/several-schedulers lists what --sequential and --schedulers leave
+differ; tests/known-failures-HOW what --heap HOW adds. More is a failure; fewer asks for the number to be lowered. tests/several-schedulers lists what --sequential and --schedulers leave
 out, tests/counts-schedulers what --schedulers does beside that, tests/on-schedulers what --migrate does, `AREA/NAME REASON` each.
 ";
 
@@ -42,7 +43,7 @@ pub fn main(words: &[String]) -> Done {
     let words = Words::parse(
         words,
         &["--record", "--sequential", "--native"],
-        &["--vm", "-j", "--json", "--timeout", "--lines", "--schedulers", "--yields", "--migrate"],
+        &["--vm", "-j", "--json", "--timeout", "--lines", "--schedulers", "--yields", "--migrate", "--heap"],
     )?;
     let jobs = words.number("-j")?.unwrap_or_else(parallel::cores);
     let timeout = words.number("--timeout")?.unwrap_or(90);
@@ -74,6 +75,7 @@ pub fn main(words: &[String]) -> Done {
         schedulers.map(|n| format!("+S {n}:{n} +scl false")),
         yields.map(|seed| format!("+JMyields {seed}")),
         migrate.map(|seed| format!("+JMmigrate {seed}")),
+        words.value("--heap").map(|how| format!("+heap={how}")),
         words.has("--native").then(|| otp::NATIVE.join(" ")),
     ];
     let flags = flags.into_iter().flatten().collect::<Vec<_>>().join(" ");
@@ -83,7 +85,7 @@ pub fn main(words: &[String]) -> Done {
     if record {
         return recorded(&world, &names);
     }
-    let judged = judge(&world, &names)?;
+    let judged = judge(&world, &names, words.value("--heap").unwrap_or("private"))?;
     let good = report(&world, &judged, shown);
     json::result(&words, "recorded", good, || found(&judged))?;
     Ok(verdict(good))
@@ -131,8 +133,9 @@ fn recorded(world: &World, names: &[String]) -> Done {
     Ok(ExitCode::SUCCESS)
 }
 
-fn judge(world: &World, names: &[String]) -> Result<Vec<Judged>, Stop> {
-    let known = Known::parse(&files::read_if_there(&world.tests.join("known-failures")));
+fn judge(world: &World, names: &[String], heap: &str) -> Result<Vec<Judged>, Stop> {
+    let lists = ["known-failures".to_owned(), format!("known-failures-{heap}")];
+    let known = Known::parse(&lists.map(|list| files::read_if_there(&world.tests.join(list))).concat());
     names.iter().map(|name| compare::judge(world, name, known.lines(name))).collect()
 }
 

@@ -3,6 +3,7 @@
 use super::state::{Watch, state};
 use super::{allocators, topology};
 use crate::trace::tracer_term;
+use myriad_heap::Architecture;
 use myriad_heap::sizes::SIZES;
 use myriad_observe::crash_dump;
 use myriad_observe::info::max_heap_size_map;
@@ -270,7 +271,10 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         am::literal_test => Term::atom(am::range),
         am::cpu_quota => Term::atom(am::unknown),
         am::hipe_architecture | am::modified_timing_level => Term::UNDEFINED,
-        am::heap_type => Term::atom(am::private),
+        am::heap_type => Term::atom(match c.architecture {
+            Architecture::Private => am::private,
+            Architecture::Hybrid => am::hybrid,
+        }),
         am::beam_jump_table | am::smp_support | am::threads | am::kernel_poll | am::eager_check_io | am::port_tasks => {
             Term::TRUE
         }

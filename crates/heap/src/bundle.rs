@@ -1,0 +1,332 @@
+//! Bundles: the terms of large messages, in blocks of their own that any number of processes share (Johansson et al. 2002, section 5, where the
+//! blocks are one message area).
+//!
+//! A message of [`LEAST_WORDS`] and more is copied once, into a bundle, and what travels is a reference to that. It stays a bundle at its receivers; sent
+//! again, whole or in part or within a new term, it is not copied. A bundle is immutable and knows nothing of who holds it but how many.
+//!
+//! BU1. A bundle lives while somebody holds it: a message or payload by an object in its chain ([`hold_in`]), a heap by an entry of its own
+//!      (`held.rs`), another bundle by an object in its chain. Whoever has a term that lies in a bundle holds it.
+//! BU2. Pointers in a bundle lead into it, or into bundles that it holds; they were there before it, so there are no circles. It has no literals: nobody could
+//!      replace them when these go. A term that would grow by more than a quarter for them becomes none.
+//! BU3. The first word of a bundle's block leads to its count.
+
+use crate::account::Class;
+use crate::bundle_area::{self as area, Range};
+use myriad_sync::atomic::{AtomicBool, Ordering};
+use myriad_term::id::RefNumbers;
+use myriad_term::magic::magic_reference;
+use myriad_term::{Alloc, Boxed, Kind, Magic, OffHeap, Term, TermRef, copy};
+use std::cell::{Cell, RefCell};
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
+
+/// Words of a term from which on it becomes a bundle.
+pub(crate) const LEAST_WORDS: usize = if cfg!(test) { 40 } else { 64 };
+/// Words of its own that a bundle has before its terms (BU3).
+const HEADER: usize = 1;
+/// The word of its block where its first object begins, which refers to all others.
+pub(crate) const FIRST: usize = HEADER;
+/// Words of the object by which it is held in a chain.
+pub(crate) const HOLD_WORDS: usize = 5;
+
+/// Are messages made as bundles?
+static IN_USE: AtomicBool = AtomicBool::new(false);
+
+/// From now on large messages are bundles: to be called before the first process is made.
+pub fn use_bundles() {
+    // Relaxed: there is no other thread yet.
+    IN_USE.store(true, Ordering::Relaxed);
+}
+
+/// Are large messages bundles?
+#[inline(always)]
+pub fn in_use() -> bool {
+    // Relaxed: see `use_bundles`.
+    IN_USE.load(Ordering::Relaxed)
+}
+
+/// A bundle: where it lies, and what its terms count. It is the value of a counted object.
+pub(crate) struct Bundle {
+    block: NonNull<u64>,
+    /// Words of the block.
+    words: usize,
+    off_heap: OffHeap,
+}
+
+// SAFETY: a bundle owns its block, which nobody writes, and the counts in its chain.
+unsafe impl Send for Bundle {}
+// SAFETY: as above.
+unsafe impl Sync for Bundle {}
+
+impl Bundle {
+    /// The addresses of its block.
+    pub(crate) fn addresses(&self) -> std::ops::Range<usize> {
+        let start = self.block.addr().get();
+        start..start + self.words * 8
+    }
+
+    /// Words of its block.
+    pub(crate) fn words(&self) -> usize {
+        self.words
+    }
+
+    /// The addresses of the bundles that it holds.
+    #[cfg(any(test, heap_check))]
+    pub(crate) fn holds(&self) -> Vec<std::ops::Range<usize>> {
+        let mut held = Vec::new();
+        // SAFETY: heap/H5 of the bundle's chain.
+        unsafe { each_held_in(&self.off_heap, |bundle| held.push(bundle.addresses())) };
+        held
+    }
+
+    /// The counted bundle in which an address lies, without touching its count.
+    ///
+    /// # Safety
+    /// The address lies in a bundle that is held.
+    pub(crate) unsafe fn at(at: *const u64) -> ManuallyDrop<Magic> {
+        // SAFETY: the caller's promise; BU3.
+        ManuallyDrop::new(unsafe { Magic::from_raw(*area::start_of(at) as *const ()) })
+    }
+}
+
+/// Calls `each` with the bundles that the objects of a chain hold.
+///
+/// # Safety
+/// The chain is whole (heap/H5).
+unsafe fn each_held_in(chain: &OffHeap, mut each: impl FnMut(&Bundle)) {
+    let mut at = chain.first;
+    while !at.is_null() {
+        // SAFETY: the caller's promise.
+        let object = unsafe { Boxed::at(at) };
+        if object.kind() == Kind::MagicRef
+            && let Some(bundle) = object.magic().get::<Bundle>()
+        {
+            each(bundle);
+        }
+        at = object.off_heap_next();
+    }
+}
+
+/// Words of the bundles that the objects of a chain hold, beyond those of the objects: what private memory of the same terms would take.
+///
+/// # Safety
+/// The chain is whole (heap/H5).
+pub unsafe fn words_held_in(chain: &OffHeap) -> usize {
+    let mut words = 0;
+    // SAFETY: the caller's promise.
+    unsafe { each_held_in(chain, |bundle| words += bundle.words() - HEADER - HOLD_WORDS) };
+    words
+}
+
+thread_local! {
+    /// Bundles that go, while one is being freed: each holds those before it, as deep as a list may be.
+    static GOING: RefCell<Vec<Gone>> = const { RefCell::new(Vec::new()) };
+    static FREEING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What is left of a bundle that nobody holds.
+struct Gone {
+    block: NonNull<u64>,
+    words: usize,
+    off_heap: OffHeap,
+}
+
+impl Gone {
+    fn free(mut self) {
+        Class::Bundle.tally().go(self.words);
+        // SAFETY: BU1: nobody holds the bundle, so its objects die, the counts first.
+        unsafe {
+            self.off_heap.release_all();
+            area::give(self.block, self.words);
+        }
+    }
+}
+
+impl Drop for Bundle {
+    fn drop(&mut self) {
+        let off_heap = std::mem::replace(&mut self.off_heap, OffHeap::new());
+        let gone = Gone { block: self.block, words: self.words, off_heap };
+        if FREEING.replace(true) {
+            return GOING.with_borrow_mut(|going| going.push(gone));
+        }
+        let mut next = Some(gone);
+        while let Some(gone) = next {
+            gone.free();
+            next = GOING.with_borrow_mut(Vec::pop);
+        }
+        FREEING.set(false);
+    }
+}
+
+/// The block of a bundle that is being made.
+struct Filling {
+    top: NonNull<u64>,
+    /// Words behind `top`.
+    free: usize,
+    off_heap: OffHeap,
+}
+
+impl Alloc<'static> for Filling {
+    #[inline]
+    fn alloc(&mut self, words: usize) -> NonNull<u64> {
+        assert!(words <= self.free, "BU1: a bundle was made too small for its term");
+        let at = self.top;
+        // SAFETY: there are so many words.
+        self.top = unsafe { at.add(words) };
+        self.free -= words;
+        at
+    }
+
+    unsafe fn link(&mut self, header: *mut u64, words: usize) {
+        // SAFETY: the caller's promise about the object.
+        unsafe { self.off_heap.link(header, words) };
+    }
+}
+
+/// The bundles that a copy has met, which its place is to hold.
+#[derive(Default)]
+struct Met {
+    bundles: RefCell<Vec<Magic>>,
+    /// The addresses of the last one.
+    last: Cell<(usize, usize)>,
+}
+
+impl Met {
+    /// Does an address lie in a bundle? Then that is noted.
+    #[inline]
+    fn meets(&self, range: Range, at: *const u64) -> bool {
+        if !range.holds(at) {
+            return false;
+        }
+        let (start, end) = self.last.get();
+        if !(start..end).contains(&at.addr()) {
+            self.note(at);
+        }
+        true
+    }
+
+    #[cold]
+    fn note(&self, at: *const u64) {
+        // SAFETY: BU1: whoever copies a term holds the bundles in which its parts lie.
+        let met = unsafe { Bundle::at(at) };
+        let Some(addresses) = met.get::<Bundle>().map(Bundle::addresses) else { return };
+        self.last.set((addresses.start, addresses.end));
+        let mut bundles = self.bundles.borrow_mut();
+        if !bundles.iter().any(|bundle| bundle.get::<Bundle>().is_some_and(|other| other.addresses() == addresses)) {
+            bundles.push(Magic::clone(&met));
+        }
+    }
+}
+
+/// An object by which the owner of this memory holds a bundle.
+pub(crate) fn hold_in<'h, A: Alloc<'h> + ?Sized>(memory: &mut A, bundle: Magic) {
+    magic_reference(memory, bundle);
+}
+
+/// Words that a term needs that has nothing to do with bundles: it becomes none, and refers to none.
+#[inline]
+pub(crate) fn small_size(term: TermRef<'_>, lasts: impl Fn(*const u64) -> bool) -> Option<usize> {
+    let range = area::range();
+    let meets = Cell::new(false);
+    let words = copy::size(term, |at| {
+        if range.holds(at) {
+            meets.set(true);
+            return true;
+        }
+        lasts(at)
+    });
+    (words < LEAST_WORDS && !meets.get()).then_some(words)
+}
+
+/// A term that is copied to memory that holds the bundles it refers to, but for what `lasts` says lasts without being held.
+pub struct Sharing<'t, F> {
+    term: TermRef<'t>,
+    range: Range,
+    lasts: F,
+    /// Words that are copied.
+    copied: usize,
+    holds: Vec<Magic>,
+}
+
+impl<'t> Sharing<'t, fn(*const u64) -> bool> {
+    /// Counts the words, and the bundles; literals are copied.
+    pub fn of(term: TermRef<'t>) -> Self {
+        Sharing::with(term, |_| false)
+    }
+}
+
+impl<'t, F: Fn(*const u64) -> bool> Sharing<'t, F> {
+    /// Counts the words, and the bundles.
+    pub(crate) fn with(term: TermRef<'t>, lasts: F) -> Self {
+        let (range, met) = (area::range(), Met::default());
+        let copied = copy::size(term, |at| lasts(at) || met.meets(range, at));
+        Sharing { term, range, lasts, copied, holds: met.bundles.into_inner() }
+    }
+
+    /// The words that are copied.
+    pub(crate) fn copied_words(&self) -> usize {
+        self.copied
+    }
+
+    /// The words that the copy takes, with the objects that hold the bundles.
+    pub fn words(&self) -> usize {
+        self.copied + self.holds.len() * HOLD_WORDS
+    }
+
+    /// Refers to bundles?
+    pub fn has_bundles(&self) -> bool {
+        !self.holds.is_empty()
+    }
+
+    /// The copy; what holds the bundles comes behind it.
+    pub fn copy<'h, A: Alloc<'h> + ?Sized>(self, memory: &mut A) -> TermRef<'h> {
+        let stays = |at: *const u64| (self.lasts)(at) || self.range.holds(at);
+        // SAFETY: the size of the same term with the same predicate; the memory holds the bundles that it refers to (BU1). The purger asks for who
+        // refers to a literal.
+        let copied = unsafe { copy::copy(self.term, self.copied, memory, stays) };
+        self.holds.into_iter().for_each(|bundle| hold_in(memory, bundle));
+        copied
+    }
+
+    /// The term in a bundle of its own, if it is large enough; and how many words were copied.
+    pub(crate) fn bundle(&self) -> Option<(Term, Magic, usize)> {
+        if self.copied >= LEAST_WORDS { make(self.term, self.copied, self.range) } else { None }
+    }
+}
+
+/// Words that a term takes which is no matter of bundles: it is not large, and refers to none. Literals count.
+#[inline]
+pub fn whole_small_size(term: TermRef<'_>) -> Option<usize> {
+    if term.is_immediate() { Some(0) } else { small_size(term, |_| false) }
+}
+
+/// Does an address lie in the memory of bundles?
+#[inline(always)]
+pub fn is_bundled(at: *const u64) -> bool {
+    area::range().holds(at)
+}
+
+/// A bundle of a term that has so many words without its literals; `None`: these come to more than a quarter of it, or there is no room.
+#[cold]
+fn make(term: TermRef<'_>, words: usize, range: Range) -> Option<(Term, Magic, usize)> {
+    let met = Met::default();
+    let words = copy::size_within(term, words + words / 4, |at| met.meets(range, at))?;
+    let holds = met.bundles.into_inner();
+    let all = HEADER + words + holds.len() * HOLD_WORDS;
+    if all > area::MOST_WORDS {
+        return None;
+    }
+    let block = area::take(all)?;
+    Class::Bundle.tally().come(all);
+    // SAFETY: the block has a header.
+    let mut filling = Filling { top: unsafe { block.add(HEADER) }, free: all - HEADER, off_heap: OffHeap::new() };
+    // SAFETY: the size of the same term with the same predicate. It lies in the block, and what it refers to beside is held there (BU2).
+    let term = unsafe { copy::copy(term, words, &mut filling, |at| range.holds(at)).assume_held() };
+    holds.into_iter().for_each(|bundle| hold_in(&mut filling, bundle));
+    let counted = Magic::new(RefNumbers([0; 3]), Bundle { block, words: all, off_heap: filling.off_heap }).into_raw();
+    // SAFETY: the block's first word (BU3), which is no holder; the count is taken back once.
+    unsafe {
+        block.write(counted as u64);
+        Some((term, Magic::from_raw(counted), words))
+    }
+}

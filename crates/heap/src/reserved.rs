@@ -1,0 +1,57 @@
+//! Address space from the operating system: reserved once, usable page by page.
+
+pub(crate) use system::{commit, decommit, reserve};
+
+#[cfg(not(miri))]
+mod system {
+    /// Reserves `len` bytes of address space.
+    pub(crate) fn reserve(len: usize) -> Option<usize> {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: a new mapping, where the system likes it.
+        let at = unsafe { libc::mmap(std::ptr::null_mut(), len, libc::PROT_NONE, flags, -1, 0) };
+        (at != libc::MAP_FAILED).then_some(at as usize)
+    }
+
+    /// Makes reserved pages usable; the caller has reserved them, and nobody uses them yet.
+    pub(crate) fn commit(at: usize, len: usize) -> bool {
+        // SAFETY: pages of a reserved range that nobody has taken yet.
+        unsafe { libc::mprotect(at as *mut libc::c_void, len, libc::PROT_READ | libc::PROT_WRITE) == 0 }
+    }
+
+    /// Gives the memory of usable pages back, which nobody uses any more; they stay usable.
+    pub(crate) fn decommit(at: usize, len: usize) {
+        // SAFETY: pages of a reserved range that nobody uses. If the system refuses, the pages only stay in memory.
+        unsafe { libc::madvise(at as *mut libc::c_void, len, libc::MADV_DONTNEED) };
+    }
+}
+
+#[cfg(miri)]
+mod system {
+    //! The interpreter has no address space to reserve: blocks that are never freed stand for it.
+
+    use myriad_sync::LockClass;
+    use myriad_sync::Mutex;
+
+    struct Block(#[allow(dead_code, reason = "kept, so that the interpreter sees no leak")] *mut u8);
+
+    // SAFETY: never used through here.
+    unsafe impl Send for Block {}
+
+    static CLASS: LockClass = LockClass::new("reserved_blocks", 952);
+    /// The blocks. Their addresses alone, as numbers, would be leaks to the interpreter.
+    static RESERVED: Mutex<Vec<Block>> = Mutex::new(&CLASS, Vec::new());
+
+    pub(crate) fn reserve(len: usize) -> Option<usize> {
+        let layout = std::alloc::Layout::from_size_align(len, 4096).ok()?;
+        // SAFETY: the layout is not empty.
+        let block = unsafe { std::alloc::alloc(layout) };
+        RESERVED.lock().push(Block(block));
+        Some(block.expose_provenance())
+    }
+
+    pub(crate) fn commit(_: usize, _: usize) -> bool {
+        true
+    }
+
+    pub(crate) fn decommit(_: usize, _: usize) {}
+}
