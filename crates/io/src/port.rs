@@ -24,6 +24,7 @@ mod operations;
 mod options;
 mod poll;
 mod ram_file;
+mod seldom;
 mod sender;
 mod shared_lock;
 mod signals;
@@ -45,6 +46,7 @@ use myriad_vm::tracer::flags;
 use myriad_vm::{Signal, Vm};
 use options::Settings;
 use rustix::io::Errno;
+use seldom::{Links, Seldom};
 use shared_lock::{Entered, SharedLock};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::{Deref, DerefMut};
@@ -76,17 +78,20 @@ pub struct System {
     pub(crate) output_bytes: AtomicUsize,
 }
 
+// An idle connection is a port and its socket, and there may be many: what few of them need is `Seldom`. Each is a block of the allocator's, whose sizes are these.
+const _: () = assert!(size_of::<Port>() <= 384);
+
 /// What a port is, apart from what changes.
 pub struct Port {
     id: PortId,
     /// The era of its birth (sync/ID3).
     born: u64,
     /// As `erlang:port_info/2` shows it: bytes in the system's encoding.
-    name: Vec<u8>,
+    name: Box<[u8]>,
     binary: bool,
     eof: bool,
     parallelism: bool,
-    busy_limits: Option<(usize, usize)>,
+    busy_limits: Option<Box<(usize, usize)>>,
     driver: &'static DriverType,
     /// Whether it is traced, for what and by whom.
     trace: myriad_process::Tracee,
@@ -148,30 +153,37 @@ struct State {
 struct Common {
     phase: Phase,
     owner: Pid,
-    /// The program that its driver has started.
-    os_pid: Option<u64>,
     /// The poller with which it is at home.
     home: usize,
     /// Events that the I/O thread has taken from there.
     taken: u8,
-    links: BTreeSet<Pid>,
-    watchers: HashMap<RefNumbers, Pid>,
-    /// Who waits for the driver to say that it has begun ([`Driver::acknowledges_start`]).
-    opener: Option<(Pid, RefNumbers)>,
-    /// Who has sent `close`, and is answered when the port is gone.
-    told_closed: Option<Pid>,
+    links: Links,
     /// `erlang:port_set_data/2`
     data: Option<Payload>,
     input: u64,
     output: u64,
     busy: bool,
+    rare: Seldom<Rare>,
+    /// Who is answered by its call at this moment.
+    direct: Option<sender::Direct>,
+}
+
+/// What few ports have.
+#[derive(Default)]
+struct Rare {
+    /// The program that its driver has started.
+    os_pid: Option<u64>,
+    watchers: HashMap<RefNumbers, Pid>,
+    /// Who waits for the driver to say that it has begun ([`Driver::acknowledges_start`]).
+    opener: Option<(Pid, RefNumbers)>,
+    /// Who has sent `close`, and is answered when the port is gone.
+    told_closed: Option<Pid>,
+    /// Who waits until it is less busy.
     waiters: Vec<Waiter>,
     /// Operations that were left, and wait until it is less busy (`commands.rs`).
     parked: Vec<Operation>,
     /// The processes that have asked for them.
     parked_by: BTreeSet<Pid>,
-    /// Who is answered by its call at this moment.
-    direct: Option<sender::Direct>,
 }
 
 /// What a port does, as `running_ports` tells it.
@@ -345,33 +357,35 @@ impl Port {
         (owner, home): (Pid, usize),
         linked: bool,
     ) -> Port {
+        let mut links = Links::default();
+        if linked {
+            links.insert(owner);
+        }
+        let mut rare: Seldom<Rare> = Seldom::default();
+        if let Some(pid) = opened.os_pid {
+            rare.get_mut().os_pid = Some(u64::from(pid));
+        }
         let common = Common {
             phase: Phase::Open,
             owner,
-            os_pid: opened.os_pid.map(u64::from),
             home,
             taken: 0,
-            links: linked.then_some(owner).into_iter().collect(),
-            watchers: HashMap::new(),
-            opener: None,
-            told_closed: None,
+            links,
             data: None,
             input: 0,
             output: 0,
             busy: false,
-            waiters: Vec::new(),
-            parked: Vec::new(),
-            parked_by: BTreeSet::new(),
+            rare,
             direct: None,
         };
         Port {
             id,
             born,
-            name: opened.name,
+            name: opened.name.into_boxed_slice(),
             binary: settings.binary,
             eof: settings.eof,
             parallelism: settings.parallelism,
-            busy_limits: settings.busy_limits.filter(|_| !driver.sets_busy),
+            busy_limits: settings.busy_limits.filter(|_| !driver.sets_busy).map(Box::new),
             driver,
             trace: myriad_process::Tracee::default(),
             workers: Mutex::new(&WORKERS_CLASS, 0),
@@ -412,11 +426,12 @@ impl Port {
             self.trace(system, flags::PORTS, am::unregister, &[name.term()]);
         }
         let reason = if reason.is_am(am::kill) { Term::atom(am::killed) } else { reason };
-        for pid in std::mem::take(&mut common.links) {
+        for pid in common.links.take() {
             let exit = Signal::Exit { from: self.id.term(), reason: Payload::copy(reason), linked: true };
             system.signal(pid, exit);
         }
-        for (reference, pid) in std::mem::take(&mut common.watchers) {
+        let watchers = common.rare.present().map(|rare| std::mem::take(&mut rare.watchers));
+        for (reference, pid) in watchers.into_iter().flatten() {
             system.signal(pid, Signal::Down { reference, reason: Payload::copy(reason) });
         }
         common.data = None;
@@ -437,7 +452,7 @@ impl Port {
         state.common.phase = Phase::Gone;
         self.call_driver(system, state, |driver, context| driver.stop(context));
         system.table.remove(self, &system.vm.progress);
-        if let Some(owner) = state.common.told_closed.take() {
+        if let Some(owner) = state.common.rare.present().and_then(|rare| rare.told_closed.take()) {
             self.tell(system, owner, Tell::Atom(am::closed));
         }
     }
@@ -460,7 +475,7 @@ impl Port {
         system.output_bytes.fetch_add(len, Ordering::Relaxed);
         self.call_driver(system, state, |driver, context| driver.output_pieces(context, sender, data));
         let queued = state.driver.queued();
-        state.common.busy |= self.busy_limits.is_some_and(|(high, _)| queued > high);
+        state.common.busy |= self.busy_limits.as_ref().is_some_and(|limits| queued > limits.0);
     }
 
     /// A descriptor takes output again.
@@ -473,7 +488,10 @@ impl Port {
         let queued = state.driver.queued();
         if state.common.phase == Phase::Closing && queued == 0 {
             self.gone(system, &mut state);
-        } else if state.common.busy && !self.driver.sets_busy && self.busy_limits.is_none_or(|(_, low)| queued <= low) {
+        } else if state.common.busy
+            && !self.driver.sets_busy
+            && self.busy_limits.as_ref().is_none_or(|limits| queued <= limits.1)
+        {
             state.common.busy = false;
             self.wake_waiters(system, &mut state.common);
         }

@@ -3,6 +3,7 @@
 //! Who waits was put in under the lock, and only while the queue is full. Who finds it full no longer, under the lock, takes all of them out and wakes
 //! them: so nobody is forgotten. A sender whose command has filled the queue is suspended under the lock, so that it is resumed after that.
 
+use super::seldom::Seldom;
 use myriad_sync::{LockClass, Mutex};
 use myriad_term::Pid;
 
@@ -41,21 +42,21 @@ struct Inner {
     bytes: usize,
     limits: Limits,
     is_full: bool,
-    waiters: Vec<Waiter>,
+    waiters: Seldom<Vec<Waiter>>,
 }
 
 impl Inner {
     /// Looks whether it is full now; those who wait no longer.
     fn settle(&mut self) -> Vec<Waiter> {
         self.is_full = self.bytes > if self.is_full { self.limits.low } else { self.limits.high };
-        if self.is_full { Vec::new() } else { std::mem::take(&mut self.waiters) }
+        if self.is_full { Vec::new() } else { self.waiters.take() }
     }
 }
 
 impl Backlog {
     /// Of a port for whose queue nothing is left.
     pub(super) fn new(limits: Limits) -> Backlog {
-        Backlog(Mutex::new(&CLASS, Inner { bytes: 0, limits, is_full: false, waiters: Vec::new() }))
+        Backlog(Mutex::new(&CLASS, Inner { bytes: 0, limits, is_full: false, waiters: Seldom::default() }))
     }
 
     /// Commands of so many bytes are left.
@@ -85,8 +86,8 @@ impl Backlog {
     /// If it is full: has somebody wait, and does `then` unless that waits already.
     pub(super) fn wait(&self, waiter: Waiter, then: impl FnOnce()) -> bool {
         let mut inner = self.0.lock();
-        if inner.is_full && !inner.waiters.contains(&waiter) {
-            inner.waiters.push(waiter);
+        if inner.is_full && inner.waiters.get().is_none_or(|waiters| !waiters.contains(&waiter)) {
+            inner.waiters.get_mut().push(waiter);
             then();
         }
         inner.is_full

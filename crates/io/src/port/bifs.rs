@@ -101,7 +101,9 @@ fn open_port_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     ctx.state.relations.link(port.id.term());
     port.trace_opening(system, ctx.pid());
     let acknowledged = port.lock().driver.acknowledges_start().then(|| ctx.sched.next_ref());
-    port.lock().common.opener = acknowledged.map(|reference| (ctx.pid(), reference));
+    if let Some(reference) = acknowledged {
+        port.lock().common.rare.get_mut().opener = Some((ctx.pid(), reference));
+    }
     let begun = port.begin_driver(system);
     port.trace_opened(system, ctx.pid(), begun.is_ok());
     if let Err(refused) = begun {
@@ -355,7 +357,10 @@ fn info(ctx: &mut Ctx<'_>, port: Term, item: Option<Atom>) -> BifResult {
     }
     let (caller, reference) = (ctx.pid(), ctx.sched.next_ref());
     let operation = move |system: &'static System, port: &Port| {
-        let words = seen(port, |state| 2 * (state.common.links.len() + state.common.watchers.len() + port.name.len()));
+        let words = seen(port, |state| {
+            let watchers = state.common.rare.get().map_or(0, |rare| rare.watchers.len());
+            2 * (state.common.links.len() + watchers + port.name.len())
+        });
         reply(system, caller, reference, words.unwrap_or(0) + 64, |draft| {
             seen(port, |state| told(port, draft, system.vm, state, item)).unwrap_or(Term::UNDEFINED)
         });

@@ -71,8 +71,9 @@ impl Port {
     /// Has a sender wait for the port, which is busy, and try again then.
     pub(super) fn retry_when_free(&self, system: &System, common: &mut Common, sender: Pid) {
         let waiter = Waiter::Retry(sender);
-        if !common.waiters.contains(&waiter) {
-            common.waiters.push(waiter);
+        let waiters = &mut common.rare.get_mut().waiters;
+        if !waiters.contains(&waiter) {
+            waiters.push(waiter);
             busy_port(system.vm, sender.term(), self.id.term());
         }
     }
@@ -92,10 +93,11 @@ impl Port {
 
     /// In the port's turn: puts an operation off until the port is less busy.
     pub(super) fn park(&self, common: &mut Common, operation: Operation) {
-        common.parked_by.extend(operation.by);
-        common.parked.push(operation);
+        let rare = common.rare.get_mut();
+        rare.parked_by.extend(operation.by);
+        rare.parked.push(operation);
         // Relaxed: read in the port's turn.
-        self.parked.store(common.parked.len(), Ordering::Relaxed);
+        self.parked.store(rare.parked.len(), Ordering::Relaxed);
     }
 
     /// In the port's turn: parks an operation whose process waits with something before it; others come back.
@@ -103,7 +105,8 @@ impl Port {
         // Relaxed: written in the port's turn.
         if self.parked.load(Ordering::Relaxed) > 0 && operation.by.is_some() {
             let mut state = self.lock();
-            if operation.by.is_some_and(|by| state.common.parked_by.contains(&by)) {
+            let parked_by = state.common.rare.get().map(|rare| &rare.parked_by);
+            if operation.by.is_some_and(|by| parked_by.is_some_and(|parked_by| parked_by.contains(&by))) {
                 self.park(&mut state.common, operation);
                 return None;
             }
@@ -113,12 +116,13 @@ impl Port {
 
     /// The port is less busy: resumes the processes that wait for it, and has what is parked done.
     pub(super) fn wake_waiters(&self, system: &'static System, common: &mut Common) {
-        system.wake(std::mem::take(&mut common.waiters));
-        let parked = std::mem::take(&mut common.parked);
+        let Some(rare) = common.rare.present() else { return };
+        system.wake(std::mem::take(&mut rare.waiters));
+        let parked = std::mem::take(&mut rare.parked);
         if parked.is_empty() {
             return;
         }
-        common.parked_by.clear();
+        rare.parked_by.clear();
         // Relaxed: as in `park`.
         self.parked.store(0, Ordering::Relaxed);
         if self.turn.leave_first(parked.into_iter()) == ToSchedule(true) {

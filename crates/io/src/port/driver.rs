@@ -315,7 +315,7 @@ impl Context<'_> {
 
     /// The driver has begun: its opener is given the port. Or not: its opener is given the reason, and no exit signal, and the port ends.
     pub fn begun(&mut self, outcome: Result<(), Atom>) {
-        if self.common.opener.is_none() {
+        if self.common.rare.get().is_none_or(|rare| rare.opener.is_none()) {
             return;
         }
         if outcome.is_err() {
@@ -351,7 +351,7 @@ impl Context<'_> {
     /// Takes the link to the owner back: it is told otherwise of the end of the port.
     pub fn unlink_owner(&mut self) {
         let (owner, port) = (self.owner(), self.port.id.term());
-        if self.common.links.remove(&owner) {
+        if self.common.links.remove(owner) {
             let unlink = move |ctx: &mut myriad_vm::Ctx<'_>| {
                 ctx.state.relations.drop_link(port);
             };

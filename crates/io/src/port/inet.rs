@@ -35,6 +35,7 @@ pub(super) mod udp;
 
 use super::driver::Context;
 use super::poll::{Pollers, Watch};
+use super::seldom::Seldom;
 use super::sender::Direct;
 use crate::posix;
 use crate::system::set_option;
@@ -232,6 +233,13 @@ impl Asked {
     }
 }
 
+/// Names that a program has given a socket in place of its own (`inet:set_sockname/2`).
+#[derive(Default)]
+struct Told {
+    name: Option<Vec<u8>>,
+    peer: Option<Vec<u8>>,
+}
+
 /// A socket, open or still to be opened, of either kind.
 struct Socket {
     watch: Option<Watch>,
@@ -244,8 +252,7 @@ struct Socket {
     /// The end of the input has been told: a read that gives little need not be the last.
     hung_up: bool,
     /// What it was told to give as its own name and as its peer's.
-    told_name: Option<Vec<u8>>,
-    told_peer: Option<Vec<u8>>,
+    told: Seldom<Told>,
     /// Number of the latest answer to come.
     number: u16,
 }
@@ -261,8 +268,7 @@ impl Socket {
             statistics: Statistics::default(),
             readable: false,
             hung_up: false,
-            told_name: None,
-            told_peer: None,
+            told: Seldom::default(),
             number: 0,
         }
     }
@@ -350,14 +356,14 @@ impl Socket {
     }
 
     fn name(&self) -> Answer {
-        match &self.told_name {
+        match self.told.get().and_then(|told| told.name.as_ref()) {
             Some(name) => Ok(name.clone()),
             None => Ok(Address::of(rustix::net::getsockname(self.fd()?)?).encode()),
         }
     }
 
     fn peer(&self, connected: bool) -> Answer {
-        match &self.told_peer {
+        match self.told.get().and_then(|told| told.peer.as_ref()) {
             Some(peer) => Ok(peer.clone()),
             None if !connected => Err(Errno::NOTCONN.into()),
             None => Ok(rustix::net::getpeername(self.fd()?)?.map_or(Address::Unspecified, Address::of).encode()),
@@ -392,8 +398,8 @@ impl Socket {
             // All names, which for these kinds is the one.
             request::NAMES => self.name(),
             request::PEERS => self.peer(status & status::CONNECTED != 0),
-            request::SETNAME => self.told(data).map(|name| self.told_name = name).map(|()| Vec::new()),
-            request::SETPEER => self.told(data).map(|peer| self.told_peer = peer).map(|()| Vec::new()),
+            request::SETNAME => self.told(data).map(|name| self.told.get_mut().name = name).map(|()| Vec::new()),
+            request::SETPEER => self.told(data).map(|peer| self.told.get_mut().peer = peer).map(|()| Vec::new()),
             request::GETOPTS => self.options.get(self.fd().ok(), self.family, data).map_err(Refusal::from),
             request::GETSTAT => self.statistics.show(data, queued).ok_or(Refusal::BadArgument),
             request::GETHOSTNAME => Ok(rustix::system::uname().nodename().to_bytes().to_vec()),

@@ -31,19 +31,23 @@ impl Port {
                 None => return Some(Term::NIL),
             },
             am::name => memory.byte_list(&self.name, Term::NIL),
-            am::links => pids(memory, common.links.iter().copied()),
+            am::links => pids(memory, common.links.iter()),
             am::id => memory.uint(self.id.number() << ID_SHIFT),
             am::connected => common.owner.term(),
             am::input => memory.uint(common.input),
             am::output => memory.uint(common.output),
-            am::os_pid => common.os_pid.map_or(Term::UNDEFINED, |pid| memory.uint(pid)),
+            am::os_pid => {
+                common.rare.get().and_then(|rare| rare.os_pid).map_or(Term::UNDEFINED, |pid| memory.uint(pid))
+            }
             am::monitors => {
                 let monitors = state.driver.monitors();
                 let monitors: Vec<TermRef<'h>> =
                     monitors.into_iter().map(|pid| memory.tuple(&[am::process.term(), pid.term()])).collect();
                 memory.list(&monitors)
             }
-            am::monitored_by => pids(memory, common.watchers.values().copied()),
+            am::monitored_by => {
+                pids(memory, common.rare.get().into_iter().flat_map(|rare| rare.watchers.values().copied()))
+            }
             am::parallelism => Term::bool(self.parallelism),
             am::memory => Term::small((size_of::<Port>() + state.driver.queued() + state.driver.memory()) as i64),
             am::locking => {

@@ -180,7 +180,7 @@ impl Context<'_> {
 
     /// The program that the port stands for, as `port_info/2` shows it.
     pub fn set_os_pid(&mut self, pid: Option<u64>) {
-        self.common.os_pid = pid;
+        self.common.rare.get_mut().os_pid = pid;
     }
 
     /// Makes another port of the same driver's, linked to its owner; nothing if there are too many. It need not begin.

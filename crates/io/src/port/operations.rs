@@ -117,7 +117,7 @@ impl Port {
 
     /// Gives the process that waits for the driver to begin an answer.
     pub(super) fn answer_opener(&self, system: &System, common: &mut Common, answer: Term) {
-        if let Some((opener, reference)) = common.opener.take() {
+        if let Some((opener, reference)) = common.rare.present().and_then(|rare| rare.opener.take()) {
             reply(system, opener, reference, 0, |_| answer);
         }
     }

@@ -80,7 +80,9 @@ impl PortOps for Ports {
             && let Some(port) = system.get(port)
         {
             port.perform(system, None, Task::Named(am::demonitor), move |_, port| {
-                port.lock().common.watchers.remove(&reference);
+                if let Some(rare) = port.lock().common.rare.present() {
+                    rare.watchers.remove(&reference);
+                }
             });
         }
     }
@@ -292,7 +294,7 @@ impl Port {
             Request::Close => {
                 let owner = state.common.owner;
                 self.trace_received(system, owner, |_| am::close.term());
-                state.common.told_closed = Some(owner);
+                state.common.rare.get_mut().told_closed = Some(owner);
                 self.exit(system, &mut state, Term::atom(am::normal), true);
             }
             Request::Connect(to) => {
@@ -365,16 +367,18 @@ impl Port {
                 }
             }
             Signal::Unlink { from, id } => {
-                if state.common.links.remove(&from) {
+                if state.common.links.remove(from) {
                     self.trace(system, flags::PORTS, am::getting_unlinked, &[from.term()]);
                 }
                 acknowledge(system, self.id, from, id);
             }
             Signal::Monitor { from, reference, .. } => {
-                state.common.watchers.insert(reference, from);
+                state.common.rare.get_mut().watchers.insert(reference, from);
             }
             Signal::Demonitor(reference) => {
-                state.common.watchers.remove(&reference);
+                if let Some(rare) = state.common.rare.present() {
+                    rare.watchers.remove(&reference);
+                }
             }
             Signal::Exit { from, reason, linked } => self.exit_signal(system, &mut state, from, &reason, linked),
             _ => {}
@@ -383,7 +387,7 @@ impl Port {
 
     fn exit_signal(&self, system: &'static System, state: &mut State, from: Term, reason: &Payload, linked: bool) {
         let sender = from.as_local_pid();
-        if linked && !sender.is_some_and(|pid| state.common.links.remove(&pid)) {
+        if linked && !sender.is_some_and(|pid| state.common.links.remove(pid)) {
             return;
         }
         if let Some(sender) = sender {

@@ -77,7 +77,7 @@ pub(super) struct Options {
     pub(super) lingers: bool,
     line_delimiter: u8,
     /// The file of the network name space to open the socket in.
-    namespace: Option<Vec<u8>>,
+    namespace: Option<Box<[u8]>>,
     /// The options that ask for ancillary data with datagrams and are set, a bit each.
     ancillary: u8,
     of_stream: bool,
@@ -316,7 +316,7 @@ impl Options {
                 }
                 code::NETNS => {
                     let name = take(&mut data, value as usize)?;
-                    self.namespace = Some(name.to_vec());
+                    self.namespace = Some(name.into());
                 }
                 code::DEBUG => {}
                 code::NODELAY | code::NOPUSH if kind != SocketType::STREAM => {}

@@ -18,6 +18,7 @@ mod output;
 use super::super::driver::{Context, Driver, DriverType, Opened};
 use super::super::options::Target;
 use super::super::poll;
+use super::super::seldom::Seldom;
 use super::options::{Active, Options};
 use super::{Answer, Asked, FOREVER, INVALID, Purpose, Refusal, Socket, encode, messages, request, request_of, status};
 use crate::bytes::{APART, Output, Piece};
@@ -44,8 +45,8 @@ fn opened(socket: Socket, state: State, name: &[u8]) -> Opened {
     let driver = Tcp {
         socket,
         state,
-        connecting: None,
-        acceptors: VecDeque::new(),
+        connecting: Seldom::default(),
+        acceptors: Seldom::default(),
         input: Input::default(),
         output: Sending::default(),
         late: Late::default(),
@@ -75,15 +76,18 @@ struct Tcp {
     socket: Socket,
     state: State,
     /// Who waits for the connection.
-    connecting: Option<Asked>,
+    connecting: Seldom<Option<Asked>>,
     /// Who waits for the next connection, first one first.
-    acceptors: VecDeque<Asked>,
+    acceptors: Seldom<VecDeque<Asked>>,
     input: Input,
     output: Sending,
     late: Late,
     /// The owner has been told that it is closed.
     told_closed: bool,
 }
+
+// As of `Port`: an idle connection has one, and it is a block of the allocator's.
+const _: () = assert!(size_of::<Tcp>() <= 448);
 
 impl Tcp {
     fn status(&self) -> u32 {
@@ -92,7 +96,7 @@ impl Tcp {
             State::Open => status::OPEN,
             State::Connecting => status::OPEN | status::CONNECTING,
             State::Connected => status::OPEN | status::CONNECTED,
-            State::Listening if self.acceptors.is_empty() => status::OPEN | status::LISTENING,
+            State::Listening if self.acceptors.get().is_none_or(VecDeque::is_empty) => status::OPEN | status::LISTENING,
             State::Listening => status::OPEN | status::LISTENING | status::ACCEPTING,
         };
         state | if self.output.is_busy() { status::BUSY } else { 0 }
@@ -121,7 +125,9 @@ impl Tcp {
             request::SENDFILE => self.send_file(port, caller, data)?,
             request::GETSTATUS => {
                 let processes = &port.system.vm.processes;
-                self.acceptors.retain(|asked| processes.get(asked.caller).is_some());
+                if let Some(acceptors) = self.acceptors.present() {
+                    acceptors.retain(|asked| processes.get(asked.caller).is_some());
+                }
                 return Ok(self.status().to_be_bytes().to_vec());
             }
             _ => {
@@ -152,7 +158,7 @@ impl Tcp {
                 self.socket.readable = false;
                 self.socket.wait(port)?;
                 let asked = Asked::new(port, caller, number, u32::from_be_bytes(*time), Purpose::Connect);
-                self.connecting = Some(asked);
+                *self.connecting.get_mut() = Some(asked);
                 self.state = State::Connecting;
                 if u32::from_be_bytes(*time) == 0 {
                     self.connecting_timed_out(port);
@@ -390,8 +396,9 @@ impl Driver for Tcp {
         match Purpose::of(timer) {
             Some(Purpose::Connect) => self.connecting_timed_out(port),
             Some(Purpose::Accept) => {
-                if let Some(at) = self.acceptors.iter().position(|asked| asked.has_timer(timer))
-                    && let Some(asked) = self.acceptors.remove(at)
+                if let Some(acceptors) = self.acceptors.present()
+                    && let Some(at) = acceptors.iter().position(|asked| asked.has_timer(timer))
+                    && let Some(asked) = acceptors.remove(at)
                 {
                     port.timed_out();
                     asked.answer(port, Err(am::timeout));
@@ -419,7 +426,7 @@ impl Driver for Tcp {
     }
 
     fn stop(&mut self, port: &mut Context<'_>) {
-        let waiting = self.connecting.take().into_iter().chain(self.acceptors.drain(..));
+        let waiting = self.connecting.take().into_iter().chain(self.acceptors.take());
         let receive = self.input.receive.take().map(|receive| receive.asked);
         for asked in waiting.chain(receive) {
             asked.answer(port, Err(am::closed));

@@ -10,6 +10,7 @@ use crate::posix;
 use myriad_term::{Build, Pid, Port as PortId, am};
 use rustix::io::Errno;
 use rustix::net::{SocketFlags, SocketType};
+use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 
 impl Tcp {
@@ -20,7 +21,7 @@ impl Tcp {
         }
         let (time, []) = time_of(data)? else { return Err(INVALID) };
         let number = self.socket.next_number();
-        self.acceptors.push_back(Asked::new(port, caller, number, time.unwrap_or(FOREVER), Purpose::Accept));
+        self.acceptors.get_mut().push_back(Asked::new(port, caller, number, time.unwrap_or(FOREVER), Purpose::Accept));
         self.accept_waiting(port);
         Ok(number.to_be_bytes().to_vec())
     }
@@ -28,7 +29,7 @@ impl Tcp {
     /// Gives the connections that are there to those who wait. One that cannot be taken stays with the system: who has asked for it is told so.
     pub(super) fn accept_waiting(&mut self, port: &mut Context<'_>) {
         while self.socket.readable
-            && let Some(asked) = self.acceptors.pop_front()
+            && let Some(asked) = self.acceptors.present().and_then(VecDeque::pop_front)
         {
             if port.system.vm.processes.get(asked.caller).is_none() {
                 asked.cancel(port);
@@ -42,16 +43,16 @@ impl Tcp {
                 },
                 Err(errno @ (Errno::AGAIN | Errno::INTR | Errno::CONNABORTED)) => {
                     self.socket.readable = errno != Errno::AGAIN;
-                    self.acceptors.push_front(asked);
+                    self.acceptors.get_mut().push_front(asked);
                 }
                 Err(errno) => asked.answer(port, Err(posix::atom(errno))),
             }
         }
-        if !self.acceptors.is_empty()
+        if self.acceptors.get().is_some_and(|acceptors| !acceptors.is_empty())
             && let Err(errno) = self.socket.wait(port)
         {
             // Nobody would tell them of a connection.
-            for asked in std::mem::take(&mut self.acceptors) {
+            for asked in self.acceptors.take() {
                 asked.answer(port, Err(posix::atom(errno)));
             }
         }

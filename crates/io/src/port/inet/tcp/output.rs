@@ -2,6 +2,7 @@
 //! sender that has made it so is answered when it is below the low one.
 
 use super::super::super::driver::Context;
+use super::super::super::seldom::Seldom;
 use super::super::{Answer, INVALID, Purpose, Refusal, messages};
 use super::{State, Tcp};
 use crate::bytes::{ByteQueue, Output, Piece};
@@ -54,10 +55,10 @@ pub(super) struct Sending {
     timers: u32,
     busy: bool,
     /// Who is told when the queue is empty.
-    subscribers: Vec<Pid>,
+    subscribers: Seldom<Vec<Pid>>,
     /// To be done when the queue is empty.
     pub(super) shutdown: Option<Shutdown>,
-    file: Option<File>,
+    file: Option<Box<File>>,
 }
 
 impl Sending {
@@ -98,7 +99,7 @@ impl Sending {
     }
 
     fn tell_empty(&mut self, port: &Context<'_>) {
-        for pid in self.subscribers.drain(..) {
+        for pid in self.subscribers.take() {
             messages::send(port, pid, 0, |f| f.tuple(&[am::empty_out_q.term(), port.port.id.term()]));
         }
     }
@@ -307,7 +308,7 @@ impl Tcp {
             }
             let queued = self.output.queue.len();
             if queued > 0 {
-                self.output.subscribers.push(caller);
+                self.output.subscribers.get_mut().push(caller);
             }
             out.push(*what);
             out.extend((queued as u32).to_be_bytes());
@@ -333,7 +334,7 @@ impl Tcp {
         // SAFETY: only copied, by a call that fails if it is no open descriptor.
         let fd = rustix::io::fcntl_dupfd_cloexec(unsafe { BorrowedFd::borrow_raw(number) }, 3)?;
         let (offset, left) = (u64::from_be_bytes(*offset), u64::from_be_bytes(*length));
-        self.output.file = Some(File { fd, offset, left, sent: 0, caller });
+        self.output.file = Some(Box::new(File { fd, offset, left, sent: 0, caller }));
         self.output.set_busy(port, true);
         if self.output.queue.is_empty() {
             self.write_queued(port);
