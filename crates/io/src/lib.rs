@@ -25,7 +25,6 @@ pub mod zlib;
 pub use port::{interrupts_are_input, with_terminal};
 
 use myriad_sync::OnceLock;
-use myriad_sync::atomic::Ordering;
 use myriad_term::Term;
 use myriad_vm::bif::{IntrinsicDef, Resumption};
 use myriad_vm::heap_walk::Visit;
@@ -107,9 +106,8 @@ impl Subsystem for Io {
         let Some(ports) = self.ports.get() else { return 0 };
         match which {
             Statistic::Ports => ports.count(),
-            // Relaxed: statistics.
-            Statistic::InputBytes => ports.input_bytes.load(Ordering::Relaxed),
-            Statistic::OutputBytes => ports.output_bytes.load(Ordering::Relaxed),
+            Statistic::InputBytes => ports.traffic().0,
+            Statistic::OutputBytes => ports.traffic().1,
             Statistic::Polled => ports.polled().0,
             Statistic::PolledByPorts => ports.polled().0 - ports.polled().1,
             Statistic::PolledByNifs => ports.polled().1,

@@ -33,13 +33,14 @@ mod stream;
 mod table;
 mod tell;
 mod trace;
+mod traffic;
 mod tty;
 
 use crate::bytes::Output;
 use backlog::{Backlog, Waiter};
 use driver::{Driver, DriverType, Opened};
 use myriad_process::{Named, Payload};
-use myriad_sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use myriad_sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 use myriad_sync::{Arc, LockClass, Mutex, MutexGuard, OnceLock, Retirer, Turn};
 use myriad_term::{Atom, Pid, Port as PortId, RefNumbers, Term, TermRef, am};
 use myriad_vm::tracer::flags;
@@ -52,6 +53,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::{Deref, DerefMut};
 use table::PortTable;
 use tell::Tell;
+use traffic::Traffic;
 
 pub use bifs::{ERLANG, INTERNAL};
 pub(crate) use drivers::start;
@@ -72,10 +74,8 @@ pub struct System {
     sockets: &'static dyn Sockets,
     /// Finds the drivers that are not built in.
     finder: OnceLock<driver::Finder>,
-    /// Bytes read by ports (a statistic).
-    pub(crate) input_bytes: AtomicUsize,
-    /// Bytes written by ports (a statistic).
-    pub(crate) output_bytes: AtomicUsize,
+    /// What ports read and write.
+    traffic: Traffic,
 }
 
 // An idle connection is a port and its socket, and there may be many: what few of them need is `Seldom`. Each is a block of the allocator's, whose sizes are these.
@@ -246,8 +246,8 @@ pub fn locks(system: &System) -> Vec<(usize, Term)> {
 impl System {
     fn new(vm: &'static Vm, poll: poll::Poll, sockets: &'static dyn Sockets) -> System {
         let table = PortTable::new(vm.config.port_limit);
-        let (input_bytes, output_bytes) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        System { vm, table, poll, sockets, finder: OnceLock::new(), input_bytes, output_bytes }
+        let traffic = Traffic::new(vm.schedulers.len());
+        System { vm, table, poll, sockets, finder: OnceLock::new(), traffic }
     }
 
     /// The ports of a VM, once started.
@@ -285,6 +285,11 @@ impl System {
     /// The descriptors that pollers wait for, and how many of them are sockets that belong to no port: figures.
     pub(crate) fn polled(&self) -> (usize, usize) {
         self.poll.pollers.polled()
+    }
+
+    /// Bytes that ports have read, and written: figures.
+    pub(crate) fn traffic(&self) -> (usize, usize) {
+        self.traffic.sums()
     }
 
     /// How many ports there are.
@@ -471,8 +476,7 @@ impl Port {
         let len = data.len();
         self.trace_output(system, sender, &data);
         state.common.output += len as u64;
-        // Relaxed: a statistic.
-        system.output_bytes.fetch_add(len, Ordering::Relaxed);
+        system.traffic.wrote(len);
         self.call_driver(system, state, |driver, context| driver.output_pieces(context, sender, data));
         let queued = state.driver.queued();
         state.common.busy |= self.busy_limits.as_ref().is_some_and(|limits| queued > limits.0);

@@ -259,8 +259,7 @@ impl Context<'_> {
     /// Counts bytes that have come in: before the owner gets them.
     pub fn count_input(&mut self, bytes: usize) {
         self.common.input += bytes as u64;
-        // Relaxed: a statistic.
-        self.system.input_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.system.traffic.read(bytes);
     }
 
     /// Waits until a descriptor is ready, which a call of [`Driver::ready_input`] or [`Driver::ready_output`] tells.
