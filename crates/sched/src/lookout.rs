@@ -72,6 +72,10 @@ impl Lookout {
     /// The schedulers of these that are held up at this time. Each says how many slices it has ended; `None` if nothing there has to wait for it.
     pub(crate) fn look(&self, now_ns: u64, waits: impl Iterator<Item = Option<u64>>) -> Vec<usize> {
         let Some(mut seen) = self.seen.try_lock() else { return Vec::new() };
+        // One that comes to be idle all the time, as a server's schedulers do, has looked just before. A look takes lines from all that work.
+        if now_ns.saturating_sub(seen.looked_ns) < HELD_UP_NS / 2 {
+            return Vec::new();
+        }
         // What was seen long ago says nothing of the time since.
         let anew = now_ns.saturating_sub(seen.looked_ns) > 2 * Self::interval_ns(seen.since.len());
         seen.looked_ns = now_ns;
@@ -104,6 +108,18 @@ mod tests {
         assert_eq!(look(13, [Some(2), Some(1), Some(1)]), [1], "still");
         assert_eq!(look(14, [Some(2), Some(2), Some(1)]), [0, 2]);
         assert_eq!(look(40, [Some(2), Some(2), Some(1)]), [], "nobody has looked meanwhile");
+    }
+
+    #[test]
+    fn who_has_looked_does_not_look_again_at_once() {
+        let lookout = Lookout::new(1);
+        let looks = |at_ns: u64| {
+            let mut looked = false;
+            lookout.look(at_ns, std::iter::once_with(|| (looked = true, None).1));
+            looked
+        };
+        let seen = [HELD_UP_NS, HELD_UP_NS + 1, HELD_UP_NS * 3 / 2 - 1, HELD_UP_NS * 3 / 2].map(looks);
+        assert_eq!(seen, [true, false, false, true]);
     }
 
     #[test]
