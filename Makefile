@@ -29,7 +29,7 @@ SEED ?=
 # The nightly compiler that miri and libFuzzer run on. Every other target has the compiler of rust-toolchain.toml.
 export NIGHTLY := nightly-2026-10-30
 
-.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential generated opcodes mutants nifs soak bench litmus bench-locks bench-smp-cost bench-hedqvist bench-native bench-net bench-scheduling bench-servers servers scaling past many-cores fuzz miri loom interleave lint recipes clean
+.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential generated opcodes mutants nifs soak bench litmus bench-locks bench-smp-cost bench-hedqvist bench-native bench-net bench-scheduling bench-servers servers scaling pollers past many-cores fuzz miri loom interleave lint recipes clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
@@ -52,6 +52,7 @@ help:
 	@echo "make litmus                              which outcomes of memory orders appear, on this machine and in the model"
 	@echo "make bench-locks                         every lock under 1 to 16 threads and on 1 to 1,024 simulated cores: tables, CSV, plots (docs/locks.md)"
 	@echo "make scaling                             what all cores touch, on 1 to 128 simulated cores (docs/scaling.md)"
+	@echo "make pollers [THINK=200000]              connections on 1, 8 and 60 simulated cores, and which lines their requests move (docs/scaling.md)"
 	@echo "make past                                the paper's programs on simulated tiles, shared as in OTP R13B04 and as here (docs/scaling.md)"
 	@echo "make many-cores                          the paper's programs on 1 to 128 and 1,024 simulated cores, and with stolen time (docs/scaling.md)"
 	@echo "make bench-smp-cost                      the parallel VM with one scheduler against the sequential one"
@@ -258,6 +259,11 @@ bench-locks:
 
 scaling: build
 	@tools/scaling
+
+# How long a client thinks between an answer and its next request, on average, in nanoseconds: with 1000 all cores are busy.
+THINK ?= 200000
+pollers: build
+	@tools/pollers $(THINK)
 
 past: build
 	@tools/past

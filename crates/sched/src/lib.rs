@@ -141,7 +141,7 @@ mod wheel;
 
 pub use binding::Binding;
 pub use clock::{Clock, WarpMode};
-pub use current::current;
+pub use current::{current, leave_scheduler};
 pub use dirty::{DirtyJob, DirtyKind};
 pub use dispatcher::{Dispatcher, Look, Search};
 pub use jobs::Job;
@@ -151,7 +151,7 @@ pub use multi::{Block, MultiScheduling};
 pub use nice::give_way;
 pub use pace::Pace;
 pub use places::Places;
-pub use platform::{Platform, Readiness, Threads};
+pub use platform::{IoTurns, Platform, Readiness, Threads};
 pub use registers::RegisterBlock;
 pub use run_queue::RunQueue;
 pub use schedulers::Schedulers;

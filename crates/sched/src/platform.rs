@@ -48,17 +48,31 @@ pub trait Platform: Send + Sync {
     fn may_miss_events(&self, _scheduler: usize) -> bool {
         false
     }
+    /// Is offered the turns of the I/O thread, which serves what comes while schedulers are busy: each call is one, that may wait or not. Nothing: it gives them
+    /// itself, and no thread is started.
+    fn take_io_turns(&self, turns: IoTurns) -> Option<IoTurns> {
+        Some(turns)
+    }
     /// From now on, where no thread waits for it, whoever serves calls this when the descriptor has become readable.
     fn call_when_readable(&self, _: OwnedFd, _: Box<dyn Fn() + Send + Sync>) -> std::io::Result<()> {
         Err(std::io::ErrorKind::Unsupported.into())
     }
 }
 
+/// A turn of the I/O thread; `true`: it may wait.
+pub type IoTurns = Box<dyn FnMut(bool) + Send>;
+
 /// Readiness of file descriptors: what a scheduler without work may wait for instead of just sleeping. Crate `io` has it.
 pub trait Readiness: Send + Sync {
     /// Waits until there is something to serve, another thread calls [`Readiness::wake`], or the time is over. `false`, at once: this
     /// scheduler has nothing to wait for. `was_woken` says whether the scheduler was woken since it last asked.
     fn wait(&self, scheduler: usize, timeout: Option<Duration>, was_woken: &dyn Fn() -> bool) -> bool;
+    /// As [`Readiness::wait`], for who gives all schedulers their turns: this one begins to wait. `false`: it has nothing to wait for.
+    fn begin_wait(&self, scheduler: usize) -> bool;
+    /// The scheduler that has begun to wait waits no more, and takes what there is.
+    fn end_wait(&self, scheduler: usize);
+    /// The schedulers whose descriptors are ready, or that were woken while they waited; the number after the last one stands for the I/O thread.
+    fn ready(&self) -> Vec<usize>;
     /// Ends the wait of this scheduler. It was marked as woken before.
     fn wake(&self, scheduler: usize);
     /// Serves what the calling thread's wait has met; `false` if that was nothing.

@@ -16,12 +16,13 @@ thread_local! {
 /// The memory of this program: of each simulated core, and of what no core does.
 pub struct CoreHeaps;
 
-/// Makes the heaps of so many cores, before one of them runs.
+/// Makes the heaps of so many cores, or of all that can be, before one of them runs.
 ///
 /// mimalloc 3 finds a thread's part of a heap in an array of the thread's. Each time that this grows, up to 64 bytes behind its old end are
 /// left as they were in the new one (`mi_rezalloc` of a block that was larger than what had been asked for), and may look like a part. So
 /// the heap with the highest number is used first, which makes the array as long as it ever becomes.
 pub fn prepare(cores: usize) {
+    let cores = cores.min(MOST_CORES);
     HEAPS.with(|heaps| {
         for heap in heaps.iter().take(cores).filter(|heap| heap.get().is_null()) {
             // SAFETY: it asks for nothing.

@@ -9,6 +9,9 @@
 //!
 //! What dirty schedulers do is done at once by the core that asked for it, in its own time.
 
+mod outside;
+
+use self::outside::Outside;
 use crate::clock::VirtualClock;
 use crate::contention::{Contention, PAUSE_NS, Places, Shared};
 use crate::costs::Worked;
@@ -22,7 +25,7 @@ use crate::placement::Placement;
 use crate::stolen::Stolen;
 use myriad_heap::meter::{self, Counts, Work};
 use myriad_sched::dispatcher::SEARCH_PAUSES;
-use myriad_sched::{DirtyKind, Local, Look, Search};
+use myriad_sched::{DirtyKind, Local, Look, Readiness, Search};
 use myriad_sync::cost;
 use myriad_vm::Vm;
 use myriad_vm::scheduler::{Scheduler, Step};
@@ -74,6 +77,10 @@ struct Core {
     spent: Spent,
     /// Work of less than a nanosecond that is still to be charged (picoseconds).
     rest: Worked,
+    /// It is parked, and events of its descriptors wake it too.
+    waits_outside: bool,
+    /// What calls of the system have taken in this step (nanoseconds).
+    calls_ns: u64,
 }
 
 enum State {
@@ -129,6 +136,8 @@ pub struct Cores<'a> {
     /// The locks of OTP R13B04, if they are taken.
     past: Option<PastLocks>,
     stolen: Option<Stolen>,
+    /// Where the program has ports.
+    outside: Option<Outside>,
     /// No core does anything before.
     halted_until: u64,
     /// A line for each step goes here.
@@ -177,14 +186,17 @@ impl<'a> Cores<'a> {
                 entry: 0,
                 spent: Spent::default(),
                 rest: Worked::default(),
+                waits_outside: false,
+                calls_ns: 0,
             });
             agenda.push(Reverse((1, id, 0)));
         }
         let dirty = vm.scheduler_local(vm.config.schedulers, true)?;
         dirty.slot.park();
         // What the cores run reports to it, and lives as long as the process.
-        let contention =
-            Box::leak(Box::new(Contention::new(&machine.topology, placement.processors().min(machine.topology.cores))));
+        let outside = clock.io_turns().map(|turns| Outside::new(turns, cores.len(), machine.topology.cores));
+        let places = (placement.processors() + usize::from(outside.is_some())).min(machine.topology.cores);
+        let contention = Box::leak(Box::new(Contention::new(&machine.topology, places)));
         let memory = Memory::new(&machine.memory, machine.topology.cores);
         let used = vec![0; placement.processors()];
         let digest = 0xcbf2_9ce4_8422_2325;
@@ -206,6 +218,7 @@ impl<'a> Cores<'a> {
             invariants: None,
             past: None,
             stolen: None,
+            outside,
             halted_until: 0,
             log: None,
         })
@@ -243,10 +256,19 @@ impl<'a> Cores<'a> {
         let _ = meter::take();
         let mut stuck = false;
         loop {
+            if let Some(at) = self.next_request().filter(|at| *at <= limit_ns) {
+                self.ask(at);
+                continue;
+            }
             let Some(Reverse((at, id, entry))) = self.agenda.pop() else {
                 stuck = true;
                 break;
             };
+            if id == self.cores.len() {
+                self.pass_time(at);
+                self.io_turn(at);
+                continue;
+            }
             if self.cores[id].entry != entry {
                 continue;
             }
@@ -320,6 +342,7 @@ impl<'a> Cores<'a> {
             }
         }
         self.deliver_wake_ups(at);
+        self.tell_of_events(at);
         if let Some(mut invariants) = self.invariants.take() {
             let seen = |core: &Core| Seen {
                 running: core.scheduler.running(),
@@ -348,9 +371,10 @@ impl<'a> Cores<'a> {
     /// A step of a core, and at once the jobs of dirty schedulers that it left. What it spends on other cores is kept for the charge.
     fn step(&mut self, id: usize, parked: bool) -> Step {
         let core = &mut self.cores[id];
+        let (readiness, waited) = (self.clock.readiness(), core.waits_outside);
         let step = cost::run_on(id, self.contention, || {
             if parked {
-                core.scheduler.after_park(true);
+                outside::end_wait(readiness, core, id);
             }
             core.scheduler.step()
         });
@@ -359,16 +383,19 @@ impl<'a> Cores<'a> {
                 cost::run_on(id, self.contention, || self.vm.run_dirty_job(kind, &mut self.dirty));
             }
         }
+        self.cores[id].calls_ns += self.calls_ns(waited);
         step
     }
 
     /// Charges what the core spent on others in its step; gives the nanoseconds.
     fn charge_shared(&mut self, id: usize) -> u64 {
         let Shared { lines, locks } = self.contention.end();
-        let spent = &mut self.cores[id].spent;
-        spent.lines += lines;
-        spent.locks += locks;
-        lines + locks
+        let core = &mut self.cores[id];
+        let calls = std::mem::take(&mut core.calls_ns);
+        core.spent.lines += lines;
+        core.spent.locks += locks;
+        core.spent.running += calls;
+        lines + locks + calls
     }
 
     /// Charges what the core's step did to it; gives the nanoseconds, one at least.
@@ -463,15 +490,23 @@ impl<'a> Cores<'a> {
     /// The core parks, if there really is nothing; `woken`: it was, and does not sleep.
     fn park(&mut self, at: u64, id: usize, timer_at: Option<u64>, woken: bool) {
         let core = &mut self.cores[id];
+        let readiness = self.clock.readiness();
         let parks = cost::run_on(id, self.contention, || {
             let parks = core.scheduler.before_park();
             if woken || !parks {
                 core.scheduler.after_park(parks);
+                return false;
             }
-            parks
+            outside::begin_wait(readiness, core, id);
+            let is_ready = |readiness: &dyn Readiness| cost::aside(|| readiness.ready()).contains(&id);
+            if core.waits_outside && readiness.is_some_and(is_ready) {
+                outside::end_wait(readiness, core, id);
+                return false;
+            }
+            true
         });
         let at = at + self.charge_shared(id);
-        if woken || !parks {
+        if !parks {
             return self.go_on(at, id);
         }
         let core = &mut self.cores[id];

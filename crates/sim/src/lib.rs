@@ -8,6 +8,7 @@ mod busy;
 mod cache;
 mod calibrate;
 mod calibration;
+mod clients;
 mod clock;
 mod contention;
 mod core_heaps;
@@ -92,9 +93,12 @@ fn simulate(words: &Words, machine: &Machine, figures: &std::path::Path) -> Resu
     let told =
         Placement::named(&words.placement, &machine.topology, words.cores.0, words.seed)?.told(&machine.topology);
     let clock = Arc::new(VirtualClock::new(words.seed, told));
-    let vm = program::vm(&words.root, words.cores.0, clock.clone())?;
+    if words.clients > 0 {
+        clients::prepare(words.clients, words.think_ns, words.seed)?;
+    }
+    let vm = program::vm(&words.root, words.cores.0, words.clients > 0, clock.clone())?;
     let module = program::load(vm, &words.files)?;
-    core_heaps::prepare(words.cores.0);
+    core_heaps::prepare(words.cores.0 + 1);
     let placement = Placement::named(&words.placement, &machine.topology, words.cores.0, words.seed)?;
     let mut cores = Cores::new(vm, &clock, machine, placement, words.piece).ok_or("no room for so many cores")?;
     if let Some(one_of) = words.stolen {

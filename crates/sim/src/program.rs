@@ -3,6 +3,7 @@
 //! There is no boot and no code server: what the program's modules import, and what those import, is loaded from the release's libraries
 //! before it begins. A call of any other module is `undef`.
 
+use crate::clients;
 use crate::clock::VirtualClock;
 use myriad_beam::Module;
 use myriad_sync::Arc;
@@ -22,6 +23,8 @@ use std::path::{Path, PathBuf};
 
 /// Most processes of a simulated program.
 const PROCESSES: usize = 1 << 20;
+/// Most ports of a simulated program.
+const MOST_PORTS: usize = 1 << 16;
 /// What a program calls by name alone: its group leader's functions, and what formats.
 const ROOTS: [&str; 2] = ["io", "io_lib"];
 /// Modules that are named by many and need a code server, which there is none of: a call of an unknown function is just `undef`.
@@ -52,16 +55,25 @@ fn failed(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     Ok(Term::OK)
 }
 
+/// The descriptors of the connections to the clients, for its ports; none where there are no clients, or from the second time on.
+fn clients(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
+    let now_ns = ctx.vm.platform.now_ns();
+    let descriptors = clients::with(|clients| clients.connect(now_ns)).unwrap_or_default();
+    let descriptors: Vec<Term> = descriptors.into_iter().map(|fd| Term::small(i64::from(fd))).collect();
+    Ok(ctx.list(&descriptors))
+}
+
 myriad_vm::bifs! { PRINTING = "myriad_sim_out" {
     "print" / 1 Plain => print;
     "failed" / 2 Plain => failed;
+    "clients" / 0 Plain => clients;
 }}
 
-/// A VM of so many simulated cores.
+/// A VM of so many simulated cores; `with_ports`: what it does with sockets works, and the driver gives the I/O thread its turns.
 ///
 /// # Errors
 /// One line: there is no release at the root, or it cannot be loaded.
-pub fn vm(root: &Path, cores: usize, clock: Arc<VirtualClock>) -> Result<&'static Vm, String> {
+pub fn vm(root: &Path, cores: usize, with_ports: bool, clock: Arc<VirtualClock>) -> Result<&'static Vm, String> {
     let config = Config {
         schedulers: cores,
         schedulers_online: cores,
@@ -69,14 +81,17 @@ pub fn vm(root: &Path, cores: usize, clock: Arc<VirtualClock>) -> Result<&'stati
         dirty_cpu_online: 1,
         dirty_io: 1,
         process_limit: PROCESSES,
-        port_limit: 1024,
+        port_limit: MOST_PORTS,
         root: root.to_owned(),
         ..Config::default()
     };
     let release = Release::find(&config.root)?;
     static OWN_TABLES: [&[BifDef]; 1] = [PRINTING];
-    let subsystems: Vec<Box<dyn Subsystem>> =
+    let mut subsystems: Vec<Box<dyn Subsystem>> =
         vec![Box::<myriad_ets::Tables>::default(), Box::<myriad_bif::Builtins>::default(), Functions::of(&OWN_TABLES)];
+    if with_ports {
+        subsystems.push(Box::<myriad_io::Io>::default());
+    }
     let parts = Parts {
         engine: Box::new(myriad_interp::Interpreter::new()),
         subsystems,

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// What it takes.
-pub const USAGE: &str = "usage: myriad sim [--cores N|A..B] [--machine NAME|FILE.toml] [--seed N] [--policy P] [--boxed-words N] [--placement P] [--piece N] [--limit S] [--stolen N] [--faults N|A..B] [--log FILE] [--csv FILE] [--json FILE] [--svg FILE] FILE.erl [ARG...]
+pub const USAGE: &str = "usage: myriad sim [--cores N|A..B] [--machine NAME|FILE.toml] [--seed N] [--policy P] [--boxed-words N] [--placement P] [--piece N] [--limit S] [--stolen N] [--faults N|A..B] [--clients N] [--think NS] [--log FILE] [--csv FILE] [--json FILE] [--svg FILE] FILE.erl [ARG...]
        myriad sim --calibrate FILE.toml
   --cores N|A..B   so many virtual cores, or A, 2A, 4A... and B (1..8)
   --machine M      ideal, modules-32, server-2x64, tilepro64, zen3-2, or a file (server-2x64)
@@ -18,6 +18,8 @@ pub const USAGE: &str = "usage: myriad sim [--cores N|A..B] [--machine NAME|FILE
   --limit S        the virtual seconds that the program may take (600)
   --stolen N       a hypervisor takes one core of N away at a time, for 10 ms
   --faults N|A..B  cores are away for a while, wake-ups late, quotas used up: by each of these seeds a run on the most cores, and which failed
+  --clients N      so many clients are connected to the program (`bench/echoes.erl`), each of which sends 64 bytes after each answer
+  --think NS       how long after it, on average (20000)
   --log FILE       a line for each step: time in ns, core, reductions or `idle`; the same seed gives the same bytes. One number of cores
   --csv FILE, --json FILE, --svg FILE    the figures for other programs; a picture of them
   --calibrate FILE.toml    measures this machine and writes its file, and how true it is; a minute or two";
@@ -45,6 +47,10 @@ pub struct Words {
     pub stolen: Option<u64>,
     /// From and to this seed of faults.
     pub faults: Option<(u64, u64)>,
+    /// So many clients are connected to the program.
+    pub clients: usize,
+    /// Between an answer and the next request of a client, on average.
+    pub think_ns: u64,
     /// Where the log goes.
     pub log: Option<PathBuf>,
     /// Where the figures go, for other programs.
@@ -88,6 +94,8 @@ impl Words {
             limit_ns: 600_000_000_000,
             stolen: None,
             faults: None,
+            clients: 0,
+            think_ns: 20_000,
             log: None,
             csv: None,
             json: None,
@@ -137,6 +145,10 @@ impl Words {
             ("--limit", (self.limit_ns / 1_000_000_000).to_string()),
         ];
         options.extend(self.stolen.map(|one_of| ("--stolen", one_of.to_string())));
+        if self.clients > 0 {
+            options.push(("--clients", self.clients.to_string()));
+            options.push(("--think", self.think_ns.to_string()));
+        }
         options.extend(self.faults.map(|(seed, _)| ("--faults", seed.to_string())));
         options
     }
@@ -158,6 +170,8 @@ impl Words {
             "--limit" => self.limit_ns = number(1, 1_000_000)? * 1_000_000_000,
             "--stolen" => self.stolen = Some(number(2, 1024)?),
             "--faults" => self.faults = Some(seeds(&text)?),
+            "--clients" => self.clients = number(1, MOST_CLIENTS)? as usize,
+            "--think" => self.think_ns = number(1, 1_000_000_000)?,
             "--log" => self.log = Some(value.into()),
             "--csv" => self.csv = Some(value.into()),
             "--json" => self.json = Some(value.into()),
@@ -174,6 +188,8 @@ impl Words {
     }
 }
 
+/// Most clients.
+const MOST_CLIENTS: u64 = 10_000;
 /// Most seeds of faults in one go.
 const MOST_SEEDS: u64 = 1_000_000;
 
@@ -224,6 +240,7 @@ mod tests {
             ("--seed -1 x", "--seed -1: a number from 0 to 18446744073709551615 is wanted"),
             ("--faults 3..2 x", "--faults 3..2: N or A..B is wanted, at most 1000000 seeds"),
             ("--faults 0..1000000 x", "--faults 0..1000000: N or A..B is wanted, at most 1000000 seeds"),
+            ("--clients 0 x", "--clients 0: a number from 1 to 10000 is wanted"),
             ("--stolen 1 x", "--stolen 1: a number from 2 to 1024 is wanted"),
             ("--policy r99 x", "--policy r99: myriad or r13b04 is wanted"),
             ("--calibrate f x", "--calibrate takes no program: it has its own"),

@@ -28,8 +28,7 @@ pub struct Outside<'a>(&'a OutsideWait);
 
 impl Drop for Outside<'_> {
     fn drop(&mut self) {
-        // Relaxed: who still sees it as waiting interrupts it once too often (OW3).
-        self.0.0.store(false, Relaxed);
+        self.0.end();
     }
 }
 
@@ -49,6 +48,12 @@ impl OutsideWait {
         // Pairs with the fence in `needs_interrupt` (OW1).
         fence(SeqCst);
         Outside(self)
+    }
+
+    /// Says that the thread waits outside no more: for who has forgotten the guard of [`OutsideWait::begin`].
+    pub fn end(&self) {
+        // Relaxed: who still sees it as waiting interrupts it once too often (OW3).
+        self.0.store(false, Relaxed);
     }
 
     /// To be asked after the thread was notified, or after an interrupt of its was taken in its place: does its wait have to be ended by an interrupt?

@@ -298,6 +298,9 @@ impl Scheduler {
 
     /// Who steps it itself, and has found it idle, has it search for work ([`Dispatcher::begin_search`]); `None`: it parks at once.
     pub fn begin_search(&self, next_timer_ns: Option<u64>) -> Option<Search<Vm>> {
+        if self.served {
+            return None;
+        }
         self.dispatcher.begin_search(self.local.now_ns, next_timer_ns)
     }
 
@@ -316,6 +319,13 @@ impl Scheduler {
     /// After [`Scheduler::before_park`]; `parked`: it did park.
     pub fn after_park(&mut self, parked: bool) {
         self.dispatcher.after_park(&self.local, parked);
+    }
+
+    /// Who steps it itself, and has ended its wait, has it serve what that has met.
+    pub fn serve(&mut self) {
+        self.dispatcher.enter();
+        self.served = self.vm.platform.serve();
+        self.meet_events_ns = HAS_WAITED;
     }
 
     /// Waits until no stop of the world is requested, or the VM stops for good.
@@ -347,8 +357,7 @@ impl Scheduler {
             self.park_and_trim(timeout);
         }
         self.dispatcher.after_park(&self.local, parked);
-        self.served = self.vm.platform.serve();
-        self.meet_events_ns = HAS_WAITED;
+        self.serve();
     }
 
     /// Parks: if it has worked first for a while only, and if nothing comes then it looks again whether schedulers are to give memory back,

@@ -389,6 +389,32 @@ impl Readiness for Waiting {
         true
     }
 
+    fn begin_wait(&self, scheduler: usize) -> bool {
+        let pollers = &self.0.poll.pollers;
+        let Some(poller) = pollers.waited_in_by(scheduler).filter(|poller| poller.has_any()) else { return false };
+        poller.keep(&pollers.common, scheduler);
+        // Until `end_wait`.
+        std::mem::forget(poller.wait.begin());
+        true
+    }
+
+    fn end_wait(&self, scheduler: usize) {
+        let poll = &self.0.poll;
+        if let Some(poller) = poll.pollers.waited_in_by(scheduler) {
+            poll.wait(poller, Some(Duration::ZERO));
+            poller.wait.end();
+        }
+    }
+
+    fn ready(&self) -> Vec<usize> {
+        let poll = &self.0.poll;
+        let mut ready = poll.pollers.ready();
+        if poll.has_lists() && ready.last() != Some(&poll.pollers.of_io_thread()) {
+            ready.push(poll.pollers.of_io_thread());
+        }
+        ready
+    }
+
     fn wake(&self, scheduler: usize) {
         if let Some(poller) = self.0.poll.pollers.waited_in_by(scheduler) {
             poller.interrupt();
@@ -428,28 +454,32 @@ impl Readiness for Waiting {
     }
 }
 
-/// Starts the thread, where there can be one.
+/// Starts the thread, where there can be one and the platform does not give it its turns.
 pub(super) fn start(system: &'static System) -> Result<(), String> {
     if !CAN_SPAWN {
         return Ok(());
     }
     let slot = system.vm.progress.register().ok_or("too many threads")?;
-    let body = move || {
+    let turn = move |may_wait: bool| {
         let poll = &system.poll;
+        slot.park();
+        let busy = !may_wait || !poll.ready.lock().is_empty();
+        let outside = poll.pollers.common.wait.begin();
+        if !poll.thread.take_notice() || !may_wait {
+            poll.wait(&poll.pollers.common, busy.then_some(Duration::ZERO));
+        }
+        drop(outside);
+        slot.unpark();
+        serve(system);
+        serve_lists(system);
+        slot.quiescent();
+    };
+    let Some(mut turn) = system.vm.platform.take_io_turns(Box::new(turn)) else { return Ok(()) };
+    let body = move || {
         system.vm.adopt_thread();
         system.vm.account_thread(system.vm.microstates.poll_thread(), State::CheckIo);
         while !system.vm.schedulers.is_stopping() {
-            slot.park();
-            let busy = !poll.ready.lock().is_empty();
-            let outside = poll.pollers.common.wait.begin();
-            if !poll.thread.take_notice() {
-                poll.wait(&poll.pollers.common, busy.then_some(Duration::ZERO));
-            }
-            drop(outside);
-            slot.unpark();
-            serve(system);
-            serve_lists(system);
-            slot.quiescent();
+            turn(true);
         }
     };
     myriad_sync::thread::spawn("io_poll", body).map(drop).map_err(|e| format!("cannot start the I/O thread: {e}"))

@@ -61,6 +61,16 @@ impl Pollers {
         if CAN_SPAWN { self.own.get(scheduler).map(|poller| &**poller) } else { Some(&self.common) }
     }
 
+    /// The numbers of the pollers that have events, in their order.
+    pub(super) fn ready(&self) -> Vec<usize> {
+        use rustix::event::{PollFd, PollFlags};
+        let all = (0..=self.of_io_thread()).map(|number| &self.get(number).epoll);
+        let mut all: Vec<PollFd<'_>> = all.map(|epoll| PollFd::new(epoll, PollFlags::IN)).collect();
+        // If it fails none is seen to be ready, as when it is interrupted.
+        let _ = rustix::event::poll(&mut all, Some(&rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 }));
+        all.iter().enumerate().filter(|(_, fd)| !fd.revents().is_empty()).map(|(number, _)| number).collect()
+    }
+
     /// The number of the I/O thread's poller.
     pub(super) fn of_io_thread(&self) -> usize {
         self.own.len()
