@@ -7,7 +7,7 @@
 %% Arguments: SIDE (10), GENERATIONS (3010).
 %% Result:    living squares at the end and the board folded into a number.
 -module(life).
--export([main/1]).
+-export([main/1, run/1]).
 
 main(Args) ->
     Side = arg(1, Args, 10),
@@ -19,6 +19,11 @@ main(Args) ->
     io:format("life: side ~w, generations ~w, living ~w, checksum ~w~n",
               [Side, Generations, lists:sum(Board), Hash]),
     io:format("time ~w ms~n", [Time]).
+
+%% The same for `bench/heaps`: a square is told its neighbours, tells them its states, and tells its last one.
+run([Side, Generations]) ->
+    Squares = Side * Side,
+    {Squares, Squares * (8 * Generations + 2), lists:sum(board(Side, Generations))}.
 
 arg(N, Args, _) when length(Args) >= N -> list_to_integer(lists:nth(N, Args));
 arg(_, _, Default) -> Default.

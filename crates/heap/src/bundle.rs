@@ -12,6 +12,7 @@
 
 use crate::account::Class;
 use crate::bundle_area::{self as area, Range};
+use crate::phases::{self, Phase};
 use myriad_sync::atomic::{AtomicBool, Ordering};
 use myriad_term::id::RefNumbers;
 use myriad_term::magic::magic_reference;
@@ -310,7 +311,8 @@ pub fn is_bundled(at: *const u64) -> bool {
 #[cold]
 fn make(term: TermRef<'_>, words: usize, range: Range) -> Option<(Term, Magic, usize)> {
     let met = Met::default();
-    let words = copy::size_within(term, words + words / 4, |at| met.meets(range, at))?;
+    let words =
+        phases::measured(Phase::Size, || copy::size_within(term, words + words / 4, |at| met.meets(range, at)))?;
     let holds = met.bundles.into_inner();
     let all = HEADER + words + holds.len() * HOLD_WORDS;
     if all > area::MOST_WORDS {
@@ -321,7 +323,9 @@ fn make(term: TermRef<'_>, words: usize, range: Range) -> Option<(Term, Magic, u
     // SAFETY: the block has a header.
     let mut filling = Filling { top: unsafe { block.add(HEADER) }, free: all - HEADER, off_heap: OffHeap::new() };
     // SAFETY: the size of the same term with the same predicate. It lies in the block, and what it refers to beside is held there (BU2).
-    let term = unsafe { copy::copy(term, words, &mut filling, |at| range.holds(at)).assume_held() };
+    let term = phases::measured(Phase::Copy, || unsafe {
+        copy::copy(term, words, &mut filling, |at| range.holds(at)).assume_held()
+    });
     holds.into_iter().for_each(|bundle| hold_in(&mut filling, bundle));
     let counted = Magic::new(RefNumbers([0; 3]), Bundle { block, words: all, off_heap: filling.off_heap }).into_raw();
     // SAFETY: the block's first word (BU3), which is no holder; the count is taken back once.

@@ -25,6 +25,7 @@ use crate::copy::{Copier, Span, beside, mode};
 use crate::heap::{GcInfo, Heap, RESERVED, words_between};
 use crate::literal;
 use crate::meter::{self, Work};
+use crate::phases::{self, Phase};
 use crate::roots::Roots;
 use crate::sizes;
 use crate::sweep::Swept;
@@ -225,6 +226,12 @@ impl Heap {
     }
 
     unsafe fn run(&mut self, plan: Plan, need: usize, roots: &mut Roots<'_>) -> Result<GcReport, MaxHeapExceeded> {
+        let phase = if matches!(plan, Plan::Full | Plan::Single) { Phase::Major } else { Phase::Minor };
+        // SAFETY: the caller's promise about the roots.
+        phases::measured(phase, || unsafe { self.run_plan(plan, need, roots) })
+    }
+
+    unsafe fn run_plan(&mut self, plan: Plan, need: usize, roots: &mut Roots<'_>) -> Result<GcReport, MaxHeapExceeded> {
         debug_assert!(!self.start.is_null(), "a heap without a block is never collected: it joins another");
         debug_assert!(self.bounds_hold(), "H1: a collection begins with bounds out of order");
         let info = self.info();

@@ -20,6 +20,7 @@
 //! | [`settings`], [`sizes`] | what the user may set; the table of block sizes |
 //! | [`account`] | totals over all heaps |
 //! | [`meter`] | the work that a thread has done, by kinds, for simulators |
+//! | [`phases`] | the time that sends and collections take, by parts |
 //! | `check` | the invariants below, as a function (run around each collection under `--cfg heap_check`) |
 //!
 //! Invariants of a [`Heap`] whenever its owner is not inside an operation:
@@ -50,6 +51,7 @@ pub mod literal;
 pub mod message;
 pub mod meter;
 pub mod payload;
+pub mod phases;
 mod purge;
 mod queue_link;
 mod relocate;

@@ -10,6 +10,7 @@
 
 use crate::fragment::{Chunk, Fragment};
 use crate::meter::{self, Work};
+use crate::phases;
 use crate::queue_link::{QueueLink, Queued};
 use crate::{Heap, LiteralRanges, Payload};
 use myriad_term::{Term, TermRef};
@@ -161,7 +162,13 @@ impl Message {
         meter::message_came();
         meter::count(Work::CopiedWord, words as u64);
         // SAFETY: the words are the message's own, all in one chunk and none of them counted, and there is room for them.
-        unsafe { heap.move_in(start, words, self.terms()) };
+        unsafe {
+            if phases::is_on() {
+                heap.move_in_measured(start, words, self.terms());
+            } else {
+                heap.move_in(start, words, self.terms());
+            }
+        }
         let chunk = self.chunk_mut();
         chunk.top = start;
         chunk.link.set_joined();

@@ -7,6 +7,7 @@
 use crate::account::Class;
 use crate::block::{self, Move};
 use crate::heap::Heap;
+use crate::phases::{self, Phase};
 use crate::roots::Roots;
 use myriad_term::boxed::Header;
 use myriad_term::{Boxed, Term};
@@ -62,6 +63,7 @@ impl Heap {
     /// # Safety
     /// `words` words at `from` hold whole objects, none of them counted, that nothing refers to but they themselves and `terms`;
     /// the block has [room](Heap::ensure) for them.
+    #[inline]
     pub(crate) unsafe fn move_in(&mut self, from: *mut u64, words: usize, terms: [&mut Term; 2]) {
         let to = self.htop;
         debug_assert!(self.ensure(words), "{words} words are moved to a block that has no room for them");
@@ -76,6 +78,17 @@ impl Heap {
                 *term = Term::from_raw(shift.word(term.raw()));
             }
         }
+    }
+
+    /// The same, measured: apart, so that the other stays inlined.
+    ///
+    /// # Safety
+    /// As for [`Heap::move_in`].
+    #[cold]
+    #[inline(never)]
+    pub(crate) unsafe fn move_in_measured(&mut self, from: *mut u64, words: usize, terms: [&mut Term; 2]) {
+        // SAFETY: the caller's promise.
+        phases::measured(Phase::Copy, || unsafe { self.move_in(from, words, terms) });
     }
 
     /// Moves the young generation and the stack to a block of `size` words.

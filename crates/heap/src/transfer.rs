@@ -3,6 +3,7 @@
 use crate::Fragment;
 use crate::bundle::{self, HOLD_WORDS, Sharing, hold_in};
 use crate::literal::Lasting;
+use crate::phases::{self, Phase};
 use myriad_term::{Alloc, Magic, Term, TermRef, copy};
 use std::ptr::NonNull;
 
@@ -36,6 +37,9 @@ impl Fragment {
             return (term, None, 0);
         }
         let lasting = Lasting::now();
+        if phases::is_on() {
+            return Fragment::measured_copy_of(term, |at| lasting.holds(at));
+        }
         let words = if bundle::in_use() {
             match bundle::small_size(term, |at| lasting.holds(at)) {
                 Some(words) => words,
@@ -50,20 +54,37 @@ impl Fragment {
         (term, (words > 0).then_some(fragment), words)
     }
 
+    /// [`Fragment::copy_of`] with its passes measured: apart, so that those of unmeasured copies stay inlined.
+    #[cold]
+    #[inline(never)]
+    fn measured_copy_of(
+        term: TermRef<'_>,
+        lasts: impl Fn(*const u64) -> bool + Copy,
+    ) -> (Term, Option<Fragment>, usize) {
+        let words = phases::measured(Phase::Size, || {
+            if bundle::in_use() { bundle::small_size(term, lasts) } else { Some(copy::size(term, lasts)) }
+        });
+        let Some(words) = words else { return Fragment::bundled_copy_of(term, lasts) };
+        let mut fragment = Fragment::with_capacity(words);
+        // SAFETY: as in `copy_of`.
+        let term = phases::measured(Phase::Copy, || unsafe { fragment.copied(term, words, lasts) });
+        (term, (words > 0).then_some(fragment), words)
+    }
+
     /// A copy of a term that needs memory: a bundle, or a fragment which holds those that the term lies in or refers to.
     #[inline(never)]
     pub(crate) fn bundled_copy_of(
         term: TermRef<'_>,
         lasts: impl Fn(*const u64) -> bool,
     ) -> (Term, Option<Fragment>, usize) {
-        let sharing = Sharing::with(term, lasts);
+        let sharing = phases::measured(Phase::Size, || Sharing::with(term, lasts));
         if let Some((term, bundle, words)) = sharing.bundle() {
             return (term, Some(Fragment::holding(bundle)), words);
         }
         let words = sharing.copied_words();
         let mut fragment = Fragment::with_capacity(sharing.words());
         // SAFETY: whoever has the fragment has the term (heap/PL1, heap/MB1).
-        let term = unsafe { sharing.copy(&mut Growing(&mut fragment)).assume_held() };
+        let term = phases::measured(Phase::Copy, || unsafe { sharing.copy(&mut Growing(&mut fragment)).assume_held() });
         (term, Some(fragment), words)
     }
 

@@ -52,6 +52,9 @@ pub fn bare(mut config: Config, release: Release) -> &'static Vm {
         Box::<crate::task::Tasks>::default(),
         Box::new(crate::native::MachineCode::start(&mut config)),
     ];
+    if config.phases {
+        myriad_heap::phases::switch_on();
+    }
     let engine = Box::new(myriad_interp::Interpreter);
     let tracer = Box::new(Tracing::new(myriad_ets::compile_for_tracing));
     let parts = Parts { engine, subsystems, tracer, observer: Box::new(Dumps) };

@@ -752,6 +752,7 @@ well_known! {
     perf_counter "perf_counter"
     permanent "permanent"
     persistent_term "persistent_term"
+    phases "phases"
     pid "pid"
     poll "poll"
     poll_threads "poll_threads"

@@ -76,6 +76,8 @@ pub struct Config {
     pub yields: Option<u64>,
     /// `+JMmigrate`: processes move to private threads and back as this seed draws, for tests.
     pub migrates: Option<u64>,
+    /// `+JMphases`: is the time of sends and collections measured ([`myriad_heap::phases`])?
+    pub phases: bool,
 }
 
 /// Files that are written as functions are compiled.
@@ -164,6 +166,7 @@ impl Default for Config {
             nif_check: false,
             yields: None,
             migrates: None,
+            phases: false,
         }
     }
 }

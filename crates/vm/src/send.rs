@@ -5,6 +5,7 @@ use crate::bif::{BADARG, Escape};
 use crate::ctx::Ctx;
 use crate::vm::Handed;
 use crate::{Process, Signal, Vm};
+use myriad_heap::phases::{self, Phase};
 use myriad_process::{Message, Named, Payload, Wake};
 use myriad_term::{Kind, Pid, Port, Term};
 
@@ -97,11 +98,24 @@ impl Ctx<'_> {
     #[inline]
     fn send_as(&mut self, to: Term, message: Term, may_wait: bool) -> Result<Sent, Escape> {
         if let Some(pid) = to.as_local_pid() {
+            if phases::is_on() {
+                self.send_measured(to, pid, message);
+                return Ok(Sent::Done);
+            }
             self.trace_send(to, message);
             self.send_to_pid(pid, message);
             return Ok(Sent::Done);
         }
         self.send_to_other(to, message, may_wait)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn send_measured(&mut self, to: Term, pid: Pid, message: Term) {
+        phases::measured(Phase::Send, || {
+            self.trace_send(to, message);
+            self.send_to_pid(pid, message);
+        });
     }
 
     fn send_to_other(&mut self, to: Term, message: Term, may_wait: bool) -> Result<Sent, Escape> {

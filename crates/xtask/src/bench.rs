@@ -4,6 +4,7 @@
 //! is better.
 
 mod compiling;
+mod heaps;
 mod measure;
 mod native;
 mod parts;
@@ -24,19 +25,21 @@ use std::path::PathBuf;
 use table::Tables;
 
 /// The words that the command takes.
-pub const TAKES: &str = "[-n RUNS] [--erl ERL] [--second ERL] [--vm ERL] [--cases NAMES] [--idle N] [--plt] [--quick] [--processor-time] [--timeout S] [--json FILE] [PART...]
+pub const TAKES: &str = "[-n RUNS] [--erl ERL] [--second ERL] [--vm ERL] [--cases NAMES] [--idle N] [--plt] [--all] [--quick] [--processor-time] [--timeout S] [--json FILE] [PART...]
   PART            examples, scaling, rates, shared, builtins, io, boot, idle, compile (all of these without one), and projects, which wants
                   Elixir and rebar3 (tools/setup projects); native: programs that compute, by OTP's JIT, the interpreter and machine
                   code (make bench-native); smp-cost: the parallel VM with one scheduler against the sequential one
-                  (make bench-smp-cost); net: servers and OTP's clients (make bench-net); servers: ejabberd with 2,000 sessions (make bench-servers); scheduling: two VMs side by side, ticks, quotas, bursts, idling (make bench-scheduling)
+                  (make bench-smp-cost); net: servers and OTP's clients (make bench-net); servers: ejabberd with 2,000 sessions (make bench-servers); scheduling: two VMs side by side, ticks, quotas, bursts, idling (make bench-scheduling);
+                   heaps: private, shared and hybrid ones (make bench-heaps)
   -n RUNS         medians of so many runs (5)
   --erl ERL       the VM to compare with (OTP's)
   --second ERL    another one that `native` compares with
   --vm ERL        the VM that is measured (bin/erl)
-  --cases NAMES   of shared, builtins, io, net, native and scheduling only these, with commas between
+  --cases NAMES   of shared, builtins, io, net, native, scheduling and heaps only these, with commas between
   --idle N        how many processes `idle` keeps (200000)
   --plt           `projects` has Dialyzer's PLT of kernel and stdlib, too (minutes)
-  --quick         `scheduling` and `servers` in small, to see that they can be measured
+  --all           `heaps` with all that the paper measures (an hour)
+  --quick         `scheduling`, `servers` and `heaps` in small, to see that they can be measured
   --processor-time  `native` compares processor time, for busy machines
   --timeout S     the seconds that a run may take (120; 3600 with --plt)
   --json FILE     the figures for other programs
@@ -47,7 +50,7 @@ The tables go to target/bench/results.md as well.
 /// Measures the parts, one after the other.
 pub fn main(words: &[String]) -> Done {
     let valued = ["-n", "--erl", "--second", "--vm", "--cases", "--idle", "--timeout", "--json"];
-    let words = Words::parse(words, &["--plt", "--quick", "--processor-time"], &valued)?;
+    let words = Words::parse(words, &["--plt", "--all", "--quick", "--processor-time"], &valued)?;
     let parts = parts::chosen(&words.rest)?;
     let bench = bench(&words)?;
     let sources = examples();
@@ -58,7 +61,7 @@ pub fn main(words: &[String]) -> Done {
         &bench.otp,
         &bench.ebin(),
         &["-W0"],
-        &sources.into_iter().chain(own).chain(native::sources()).collect::<Vec<_>>(),
+        &sources.into_iter().chain(own).chain(native::sources()).chain(heaps::sources()).collect::<Vec<_>>(),
     )?;
     let mut tables = Tables::new(&bench.work.join("results.md"));
     tables.say(&machine(&bench))?;
@@ -84,6 +87,7 @@ fn bench(words: &Words) -> Result<Bench, Stop> {
         second: words.value("--second").map(program::find).transpose()?,
         processor_time: words.has("--processor-time"),
         quick: words.has("--quick"),
+        all: words.has("--all"),
         timeout: words.number("--timeout")?.unwrap_or(if plt { 3600 } else { 120 }),
         work: top().join("target/bench"),
         otp,

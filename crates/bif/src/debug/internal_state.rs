@@ -60,6 +60,7 @@ pub(super) fn get_internal_state_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
             });
             Ok(ctx.list(&figures))
         }
+        (Some(am::phases), _) => Ok(phases(ctx)),
         (Some(am::stack_check), _) => match native_stack_left() {
             Some(bytes) => Ok(ctx.uint(bytes as u64)),
             None => Ok(am::notsup.term()),
@@ -87,6 +88,16 @@ pub(super) fn get_internal_state_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
             _ => badarg(),
         },
     }
+}
+
+/// What the parts of sends and collections came to (`+JMphases true`), `{Count, Ns}` of each; `undefined` while nothing is measured.
+fn phases(ctx: &mut Ctx<'_>) -> Term {
+    let Some(figures) = myriad_heap::phases::figures() else { return am::undefined.term() };
+    let parts = figures.map(|(count, ns)| {
+        let pair = [ctx.uint(count), ctx.uint(ns)];
+        ctx.tuple(&pair)
+    });
+    ctx.list(&parts)
 }
 
 /// The unique integer that a scheduler makes as its `count`-th.

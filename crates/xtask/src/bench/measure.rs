@@ -32,6 +32,8 @@ pub struct Bench {
     pub processor_time: bool,
     /// Are small sizes enough, to see that it can be measured?
     pub quick: bool,
+    /// Is all measured that takes long?
+    pub all: bool,
     /// The seconds that a run may take.
     pub timeout: u64,
     /// The folder for what is compiled and what comes out.

@@ -2,7 +2,7 @@
 
 use super::measure::{Bench, Pair};
 use super::table::{Better, Tables};
-use super::{compiling, examples, native, projects, scheduling, servers, smp_cost};
+use super::{compiling, examples, heaps, native, projects, scheduling, servers, smp_cost};
 use crate::files;
 use crate::stop::Stop;
 
@@ -14,7 +14,7 @@ pub struct Part {
 }
 
 /// All parts; the last six only when they are named.
-const PARTS: [Part; 15] = [
+const PARTS: [Part; 16] = [
     Part { name: "examples", run: programs },
     Part { name: "scaling", run: scaling },
     Part { name: "rates", run: rates },
@@ -30,6 +30,7 @@ const PARTS: [Part; 15] = [
     Part { name: "native", run: native::native },
     Part { name: "smp-cost", run: smp_cost::smp_cost },
     Part { name: "scheduling", run: scheduling::scheduling },
+    Part { name: "heaps", run: heaps::heaps },
 ];
 
 /// The parts that are named, or all but the last six.
@@ -173,7 +174,10 @@ mod tests {
             chosen(&words).map(|parts| parts.iter().map(|part| part.name).collect::<Vec<_>>())
         };
         assert!(
-            !names(&[]).unwrap().iter().any(|name| ["projects", "servers", "smp-cost", "scheduling"].contains(name))
+            !names(&[])
+                .unwrap()
+                .iter()
+                .any(|name| ["projects", "servers", "smp-cost", "scheduling", "heaps"].contains(name))
         );
         assert_eq!(names(&["projects", "io"]).unwrap(), ["projects", "io"]);
         assert!(names(&["nothing"]).is_err());
