@@ -472,6 +472,7 @@ impl Heap {
             self.rare = rare;
             let young_chain = Heap::take_chain(&mut self.off_heap);
             let kept = if minor { std::mem::take(&mut self.old_off_heap) } else { OffHeap::new() };
+            let adapts = !young_chain.is_null() || !minor || BESIDE == beside::BUNDLES;
             if !young_chain.is_null() || !minor {
                 let mut swept = Swept::new(kept, self.old_start, self.old_end);
                 swept.sweep(young_chain);
@@ -492,7 +493,9 @@ impl Heap {
             if BESIDE == beside::BUNDLES {
                 self.leave_bundles(minor && promote);
             }
-            self.adapt_limits(!minor);
+            if adapts {
+                self.adapt_limits(!minor);
+            }
             if MODE == mode::FULL {
                 // The block was made for the worst case; the next fullsweep is due when twice what lives is there.
                 let live = self.old_words();
