@@ -40,7 +40,8 @@ struct Seen {
 
 impl Lookout {
     pub(crate) fn new(schedulers: usize) -> Lookout {
-        let seen = Seen { since: vec![(0, 0); schedulers], looked_ns: 0 };
+        // Nothing is known of any.
+        let seen = Seen { since: vec![(u64::MAX, 0); schedulers], looked_ns: 0 };
         Lookout { who: AtomicUsize::new(NOBODY), seen: Mutex::new(&CLASS, seen) }
     }
 
