@@ -18,6 +18,7 @@ use myriad_term::id::RefNumbers;
 use myriad_term::magic::magic_reference;
 use myriad_term::{Alloc, Boxed, Kind, Magic, OffHeap, Term, TermRef, copy};
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
@@ -184,10 +185,10 @@ impl Alloc<'static> for Filling {
     }
 }
 
-/// The bundles that a copy has met, which its place is to hold.
+/// The bundles that a copy has met, which its place is to hold, by their addresses.
 #[derive(Default)]
 struct Met {
-    bundles: RefCell<Vec<Magic>>,
+    bundles: RefCell<BTreeMap<usize, Magic>>,
     /// The addresses of the last one.
     last: Cell<(usize, usize)>,
 }
@@ -212,10 +213,7 @@ impl Met {
         let met = unsafe { Bundle::at(at) };
         let Some(addresses) = met.get::<Bundle>().map(Bundle::addresses) else { return };
         self.last.set((addresses.start, addresses.end));
-        let mut bundles = self.bundles.borrow_mut();
-        if !bundles.iter().any(|bundle| bundle.get::<Bundle>().is_some_and(|other| other.addresses() == addresses)) {
-            bundles.push(Magic::clone(&met));
-        }
+        self.bundles.borrow_mut().entry(addresses.start).or_insert_with(|| Magic::clone(&met));
     }
 }
 
@@ -229,14 +227,14 @@ pub(crate) fn hold_in<'h, A: Alloc<'h> + ?Sized>(memory: &mut A, bundle: Magic) 
 pub(crate) fn small_size(term: TermRef<'_>, lasts: impl Fn(*const u64) -> bool) -> Option<usize> {
     let range = area::range();
     let meets = Cell::new(false);
-    let words = copy::size(term, |at| {
+    let words = copy::size_within(term, LEAST_WORDS - 1, |at| {
         if range.holds(at) {
             meets.set(true);
             return true;
         }
         lasts(at)
     });
-    (words < LEAST_WORDS && !meets.get()).then_some(words)
+    words.filter(|_| !meets.get())
 }
 
 /// A term that is copied to memory that holds the bundles it refers to, but for what `lasts` says lasts without being held.
@@ -246,7 +244,9 @@ pub struct Sharing<'t, F> {
     lasts: F,
     /// Words that are copied.
     copied: usize,
-    holds: Vec<Magic>,
+    /// Is there something that lasts, beside immediate terms?
+    has_lasting: bool,
+    holds: BTreeMap<usize, Magic>,
 }
 
 impl<'t> Sharing<'t, fn(*const u64) -> bool> {
@@ -260,8 +260,15 @@ impl<'t, F: Fn(*const u64) -> bool> Sharing<'t, F> {
     /// Counts the words, and the bundles.
     pub(crate) fn with(term: TermRef<'t>, lasts: F) -> Self {
         let (range, met) = (area::range(), Met::default());
-        let copied = copy::size(term, |at| lasts(at) || met.meets(range, at));
-        Sharing { term, range, lasts, copied, holds: met.bundles.into_inner() }
+        let lasting = Cell::new(false);
+        let copied = copy::size(term, |at| {
+            if lasts(at) {
+                lasting.set(true);
+                return true;
+            }
+            met.meets(range, at)
+        });
+        Sharing { term, range, lasts, copied, has_lasting: lasting.get(), holds: met.bundles.into_inner() }
     }
 
     /// The words that are copied.
@@ -285,13 +292,19 @@ impl<'t, F: Fn(*const u64) -> bool> Sharing<'t, F> {
         // SAFETY: the size of the same term with the same predicate; the memory holds the bundles that it refers to (BU1). The purger asks for who
         // refers to a literal.
         let copied = unsafe { copy::copy(self.term, self.copied, memory, stays) };
-        self.holds.into_iter().for_each(|bundle| hold_in(memory, bundle));
+        self.holds.into_values().for_each(|bundle| hold_in(memory, bundle));
         copied
     }
 
     /// The term in a bundle of its own, if it is large enough; and how many words were copied.
     pub(crate) fn bundle(&self) -> Option<(Term, Magic, usize)> {
-        if self.copied >= LEAST_WORDS { make(self.term, self.copied, self.range) } else { None }
+        if self.copied < LEAST_WORDS {
+            return None;
+        }
+        if self.has_lasting {
+            return make_whole(self.term, self.copied, self.range);
+        }
+        make(self.term, self.copied, self.range, self.holds.clone())
     }
 }
 
@@ -309,11 +322,16 @@ pub fn is_bundled(at: *const u64) -> bool {
 
 /// A bundle of a term that has so many words without its literals; `None`: these come to more than a quarter of it, or there is no room.
 #[cold]
-fn make(term: TermRef<'_>, words: usize, range: Range) -> Option<(Term, Magic, usize)> {
+fn make_whole(term: TermRef<'_>, words: usize, range: Range) -> Option<(Term, Magic, usize)> {
     let met = Met::default();
     let words =
         phases::measured(Phase::Size, || copy::size_within(term, words + words / 4, |at| met.meets(range, at)))?;
-    let holds = met.bundles.into_inner();
+    make(term, words, range, met.bundles.into_inner())
+}
+
+/// A bundle of a term that has so many words, literals too, and refers to these bundles; `None`: there is no room.
+#[cold]
+fn make(term: TermRef<'_>, words: usize, range: Range, holds: BTreeMap<usize, Magic>) -> Option<(Term, Magic, usize)> {
     let all = HEADER + words + holds.len() * HOLD_WORDS;
     if all > area::MOST_WORDS {
         return None;
@@ -326,7 +344,7 @@ fn make(term: TermRef<'_>, words: usize, range: Range) -> Option<(Term, Magic, u
     let term = phases::measured(Phase::Copy, || unsafe {
         copy::copy(term, words, &mut filling, |at| range.holds(at)).assume_held()
     });
-    holds.into_iter().for_each(|bundle| hold_in(&mut filling, bundle));
+    holds.into_values().for_each(|bundle| hold_in(&mut filling, bundle));
     let counted = Magic::new(RefNumbers([0; 3]), Bundle { block, words: all, off_heap: filling.off_heap }).into_raw();
     // SAFETY: the block's first word (BU3), which is no holder; the count is taken back once.
     unsafe {

@@ -373,7 +373,9 @@ impl Heap {
     unsafe fn copy_beside<const MODE: u8>(&mut self, size: usize, promote: bool, roots: &mut Roots<'_>) -> usize {
         // SAFETY: the caller's promise.
         unsafe {
-            if self.held().is_some_and(|held| !held.is_empty()) {
+            // A minor collection without fragments leaves alone what is in no generation, as it does what the old one holds.
+            let leaves = promote && matches!(MODE, mode::MINOR | mode::TENURE) && self.fragments.is_null();
+            if self.held().is_some_and(|held| if leaves { held.has_young() } else { !held.is_empty() }) {
                 self.copy_to::<MODE, { beside::BUNDLES }>(size, promote, roots)
             } else if self.fragments.is_null() {
                 self.copy_to::<MODE, { beside::NOTHING }>(size, promote, roots)

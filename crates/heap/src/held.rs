@@ -1,18 +1,19 @@
 //! The bundles that a heap holds: which of its generations refer to each, as its collections find.
 //!
 //! HB1. A heap holds each bundle in which a term of its lies (heap/BU1): from the moment when the message's memory joins it until a collection
-//!      finds no word that leads there; or a bundle that it holds does, until a collection finds a word of the heap's own that leads there. A minor collection does not look at the old generation, so what that refers to stays until a fullsweep.
+//!      finds no word that leads there; or a bundle that it holds does, until a collection finds a word of the heap's own that leads there.
+//!
+//! A minor collection does not look at the old generation, so what that refers to stays until a fullsweep, and a minor one has nothing to do with it.
 
 use crate::bundle::{Bundle, FIRST};
 use myriad_term::boxed::Header;
 use myriad_term::{Boxed, Kind, Magic, OffHeap, Term};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A bundle that is held.
 struct Hold {
     addresses: Range<usize>,
-    /// Does the old generation refer to it?
-    is_old: bool,
     /// The generations of which the collection under way has found words that lead there: young, old.
     seen: [bool; 2],
     /// Of so many more such words it is noted where they stand; 0: the bundle stays.
@@ -21,8 +22,14 @@ struct Hold {
 }
 
 impl Hold {
+    /// Of a bundle whose count is the caller's.
+    fn new(bundle: Magic) -> Option<Hold> {
+        let addresses = bundle.get::<Bundle>()?.addresses();
+        Some(Hold { addresses, seen: [false; 2], noted: 0, bundle })
+    }
+
     fn words(&self) -> usize {
-        (self.addresses.end - self.addresses.start) / 8
+        self.addresses.len() / 8
     }
 }
 
@@ -57,16 +64,28 @@ struct Sent {
 pub(crate) struct Held {
     /// Terms of the heap that were sent, the newest last. None moves before the next collection.
     sent: Vec<Sent>,
-    /// In the order of their addresses while a collection is under way.
+    /// Those to which the old generation does not refer; in the order of their addresses while a collection is under way. In one that looks at
+    /// all, all.
     holds: Vec<Hold>,
-    /// The place of the one that was seen last.
+    /// The others, by their addresses.
+    old: BTreeMap<usize, Hold>,
+    /// Those of which the collection under way has found the first words, by their addresses: other bundles held them (HB1).
+    found: BTreeMap<usize, Hold>,
+    /// The place in `holds` of the one that was seen last.
     last: usize,
     /// Words that lead to bundles that may be left ([`Hold::noted`]).
     seen: Vec<Seen>,
     /// Words for which a collection found no room that would leave bundles; the next one makes it.
     pub(crate) leaving: usize,
-    /// Words of the bundles; of one that was received again since the last collection, more than once.
+    /// Words of the bundles but for the old ones; of one that was received again since the last collection, more than once.
     words: usize,
+    /// Words of the old ones.
+    old_words: usize,
+}
+
+/// The bundle in which an address lies.
+fn around(holds: &mut BTreeMap<usize, Hold>, at: usize) -> Option<&mut Hold> {
+    holds.range_mut(..=at).next_back().map(|(_, hold)| hold).filter(|hold| hold.addresses.contains(&at))
 }
 
 impl Held {
@@ -102,19 +121,20 @@ impl Held {
 
     /// Holds a bundle, whose count is the caller's; gives its words.
     fn hold(&mut self, bundle: Magic) -> usize {
-        let Some(value) = bundle.get::<Bundle>() else { return 0 };
-        let (addresses, words) = (value.addresses(), value.words());
-        if self.holds.last().is_some_and(|last| last.addresses.start == addresses.start) {
+        let Some(hold) = Hold::new(bundle) else { return 0 };
+        if self.holds.last().is_some_and(|last| last.addresses == hold.addresses) {
             // Again the same: this count is one too many.
             return 0;
         }
+        let words = hold.words();
         self.words += words;
-        self.holds.push(Hold { addresses, is_old: false, seen: [false; 2], noted: 0, bundle });
+        self.holds.push(hold);
         words
     }
 
     /// Holds what another held.
     pub(crate) fn join(&mut self, other: Held) {
+        debug_assert!(other.old.is_empty() && other.found.is_empty(), "what joins a heap has no old generation");
         self.words += other.words;
         self.holds.extend(other.holds);
     }
@@ -138,22 +158,23 @@ impl Held {
         self.sent.clear();
     }
 
-    /// A collection begins.
+    /// A collection begins, which looks at all of the heap or not at the old generation.
     pub(crate) fn begin(&mut self, minor: bool) {
         self.forget_sent();
         self.leaving = 0;
-        self.holds.sort_unstable_by_key(|hold| hold.addresses.start);
-        self.holds.dedup_by(|other, first| {
-            let same = other.addresses.start == first.addresses.start;
-            first.is_old |= same && other.is_old;
-            same
-        });
-        for hold in &mut self.holds {
-            // A minor collection does not see all words that lead to what the old generation refers to. Each word that leads to another
-            // object stands for two words and more of what lives, so beyond this number the bundle stays anyway.
-            hold.noted = if minor && hold.is_old { 0 } else { hold.words() / (4 * hold.bundle.references()) };
-        }
         self.last = 0;
+        if minor {
+            self.holds.retain(|hold| !self.old.contains_key(&hold.addresses.start));
+        } else {
+            self.holds.extend(std::mem::take(&mut self.old).into_values());
+            self.old_words = 0;
+        }
+        self.holds.sort_unstable_by_key(|hold| hold.addresses.start);
+        self.holds.dedup_by_key(|hold| hold.addresses.start);
+        for hold in &mut self.holds {
+            // Each word that leads to another object stands for two words and more of what lives, so beyond this number the bundle stays anyway.
+            hold.noted = hold.words() / (4 * hold.bundle.references());
+        }
     }
 
     /// The collection has found a word that leads to this address, in the old generation or elsewhere.
@@ -163,19 +184,38 @@ impl Held {
         if !self.holds.get(self.last).is_some_and(|hold| hold.addresses.contains(&at)) {
             self.last = self.holds.partition_point(|hold| hold.addresses.end <= at);
         }
-        if !self.holds.get(self.last).is_some_and(|hold| hold.addresses.contains(&at)) {
-            self.hold_inner(at);
-        }
-        if let Some(hold) = self.holds.get_mut(self.last) {
-            hold.seen[usize::from(in_old)] = true;
-            if hold.noted > 0 {
-                hold.noted -= 1;
-                // The first object of a bundle refers to all of it.
-                if at & !7 == hold.addresses.start + 8 * FIRST {
-                    hold.noted = 0;
+        match self.holds.get_mut(self.last).filter(|hold| hold.addresses.contains(&at)) {
+            Some(hold) => {
+                hold.seen[usize::from(in_old)] = true;
+                if hold.noted > 0 {
+                    hold.noted -= 1;
+                    // The first object of a bundle refers to all of it.
+                    if at & !7 == hold.addresses.start + 8 * FIRST {
+                        hold.noted = 0;
+                    }
+                    self.seen.push(Seen { word, place, in_old });
                 }
-                self.seen.push(Seen { word, place, in_old });
             }
+            None => self.see_another(at, in_old),
+        }
+    }
+
+    /// It leads to a bundle that the old generation holds, or that was held by another one alone, which the heap holds until the collection ends: a part
+    /// of that was taken.
+    #[cold]
+    fn see_another(&mut self, at: usize, in_old: bool) {
+        if around(&mut self.old, at).is_some() {
+            return;
+        }
+        if let Some(hold) = around(&mut self.found, at) {
+            hold.seen[usize::from(in_old)] = true;
+            return;
+        }
+        // SAFETY: heap/BU1, heap/BU2.
+        let bundle = unsafe { Bundle::at(std::ptr::with_exposed_provenance(at)) };
+        if let Some(mut hold) = Hold::new(Magic::clone(&bundle)) {
+            hold.seen[usize::from(in_old)] = true;
+            self.found.insert(hold.addresses.start, hold);
         }
     }
 
@@ -198,8 +238,6 @@ impl Held {
             }
             let part = Part { addresses, holders: hold.bundle.references(), seen };
             if leave(self, &part) {
-                // Its place may be another one: parts of others may have come.
-                let i = self.holds.partition_point(|hold| hold.addresses.end <= part.addresses.start);
                 self.holds[i].seen = [false; 2];
             }
         }
@@ -208,55 +246,55 @@ impl Held {
     /// A part that is copied from a bundle, which the heap leaves, has a word that leads to another one: that stays.
     pub(crate) fn see_copied(&mut self, word: u64, in_old: bool) {
         self.see(word, std::ptr::null_mut(), in_old);
-        if let Some(hold) = self.holds.get_mut(self.last) {
+        if let Some(hold) = self.holds.get_mut(self.last).filter(|hold| hold.addresses.contains(&(word as usize))) {
             hold.noted = 0;
         }
     }
 
-    /// Holds a bundle that was held by another one alone, which the heap holds until the collection ends: a part of that was taken.
-    #[cold]
-    fn hold_inner(&mut self, at: usize) {
-        // SAFETY: heap/BU1, heap/BU2.
-        let bundle = unsafe { Bundle::at(std::ptr::with_exposed_provenance(at)) };
-        if let Some(addresses) = bundle.get::<Bundle>().map(Bundle::addresses) {
-            debug_assert!(self.last == self.holds.partition_point(|hold| hold.addresses.end <= at));
-            self.holds.insert(
-                self.last,
-                Hold { addresses, is_old: false, seen: [false; 2], noted: 0, bundle: Magic::clone(&bundle) },
-            );
-        }
-    }
-
-    /// A collection ends: those go that no word leads to. Gives the words of those that the young generation alone refers to, and of the others.
-    pub(crate) fn end(&mut self, minor: bool) -> [usize; 2] {
+    /// A collection ends: those go that no word leads to. Gives the words of those that the young generation alone refers to, and of those to which
+    /// the old one refers now.
+    pub(crate) fn end(&mut self) -> [usize; 2] {
         let mut words = [0; 2];
-        self.holds.retain_mut(|hold| {
+        let found = std::mem::take(&mut self.found).into_values();
+        for mut hold in std::mem::take(&mut self.holds).into_iter().chain(found) {
             let [young, old] = std::mem::take(&mut hold.seen);
-            hold.is_old = old || minor && hold.is_old;
-            if young || hold.is_old {
-                words[usize::from(hold.is_old)] += hold.words();
+            if old {
+                words[1] += hold.words();
+                self.old.insert(hold.addresses.start, hold);
+            } else if young {
+                words[0] += hold.words();
+                self.holds.push(hold);
             }
-            young || hold.is_old
-        });
-        self.words = words[0] + words[1];
+        }
+        self.words = words[0];
+        self.old_words += words[1];
         words
     }
 
     /// Words of the bundles.
     pub(crate) fn words(&self) -> usize {
-        self.words
+        self.words + self.old_words
+    }
+
+    /// Is there a bundle with which a minor collection has something to do?
+    pub(crate) fn has_young(&self) -> bool {
+        !self.holds.is_empty()
     }
 
     /// Holds no bundle?
     pub(crate) fn is_empty(&self) -> bool {
-        self.holds.is_empty()
+        self.holds.is_empty() && self.old.is_empty()
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Hold> {
+        self.holds.iter().chain(self.old.values())
     }
 
     /// The addresses of the bundles that are held, and of those that these hold (HB1), in order.
     #[cfg(any(test, heap_check))]
     pub(crate) fn reach(&self) -> Vec<Range<usize>> {
-        let mut todo: Vec<Range<usize>> = self.holds.iter().map(|hold| hold.addresses.clone()).collect();
-        let mut reached = std::collections::BTreeMap::new();
+        let mut todo: Vec<Range<usize>> = self.all().map(|hold| hold.addresses.clone()).collect();
+        let mut reached = BTreeMap::new();
         while let Some(addresses) = todo.pop() {
             if reached.insert(addresses.start, addresses.end).is_none() {
                 // SAFETY: heap/BU1: it is held, by the heap or by a bundle that is.
@@ -269,7 +307,7 @@ impl Held {
 
     /// The bundles, as (address, words, how many hold it).
     pub(crate) fn each(&self, mut tell: impl FnMut(usize, usize, usize)) {
-        for hold in &self.holds {
+        for hold in self.all() {
             tell(hold.addresses.start, hold.words(), hold.bundle.references());
         }
     }

@@ -82,7 +82,7 @@ impl Heap {
         });
         // What was copied counts as survivor, for what has survived may refer to it (heap/H4).
         self.high_water = self.htop;
-        let [young, old] = rare.held.end(minor);
+        let [young, old] = rare.held.end();
         self.off_heap.binary_words += young;
         self.old_off_heap.binary_words += old;
         self.rare = Some(rare);

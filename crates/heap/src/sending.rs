@@ -1,9 +1,36 @@
 //! What a process sends, places to be shared, or gets of its parent: copies, or bundles where these are in use.
+//!
+//! What is sent is most often something large in a small tuple, or in two (`{Tag, N, Data}`, `{'$gen_cast', {put, Data}}`), and it is the large part that is sent
+//! again, in another tuple. So the large elements of small tuples become bundles of their own.
 
-use crate::bundle::{self, Bundle};
+use crate::bundle::{self, Bundle, Sharing};
 use crate::literal::{Lasting, is_literal};
+use crate::transfer::Growing;
 use crate::{Fragment, Heap, Payload, copy_term};
-use myriad_term::{Magic, Term, TermRef, copy};
+use myriad_term::{Arena, Build, Magic, Term, TermRef, copy};
+
+/// Words from which on an element becomes a bundle of its own.
+const PART_WORDS: usize = if cfg!(test) { 60 } else { 256 };
+/// Elements of a small tuple, at most.
+const WIDTH: usize = 8;
+/// Small tuples within each other.
+const DEPTH: usize = 3;
+
+/// Is this a part that would become a bundle of its own?
+fn is_large(part: Term, lasting: Lasting) -> bool {
+    let stays = |at: *const u64| lasting.holds(at) || bundle::is_bundled(at);
+    !part.is_immediate() && copy::size_within(part, PART_WORDS, stays).is_none()
+}
+
+/// Tuples whose large elements are bundles, on their way into a message.
+struct Parts<'a> {
+    arena: &'a Arena,
+    lasting: Lasting,
+    /// What holds the elements.
+    memory: Vec<Payload>,
+    /// Words that were copied.
+    words: usize,
+}
 
 impl Heap {
     /// A copy of a term of this heap for another process, and how many words were copied: none of a large term that was sent before.
@@ -33,6 +60,11 @@ impl Heap {
             // SAFETY: heap/PL1: the fragment holds the bundle.
             return (unsafe { Payload::of(copy, Fragment::holding(bundle)) }, 0);
         }
+        self.payload_of_parts(term).unwrap_or_else(|| self.noted_payload(term))
+    }
+
+    /// A copy of a term, of which it is noted that it was sent if it is a bundle.
+    fn noted_payload(&mut self, term: Term) -> (Payload, usize) {
         let (payload, words) = Payload::copy_counted(term);
         if words >= bundle::LEAST_WORDS
             && !is_literal(term.object_ptr())
@@ -43,6 +75,58 @@ impl Heap {
             self.held_mut().note_sent(term, copy, Magic::clone(&bundle));
         }
         (payload, words)
+    }
+
+    /// A copy of a small tuple with large elements.
+    fn payload_of_parts(&mut self, term: Term) -> Option<(Payload, usize)> {
+        let arena = Arena::new();
+        let lasting = Lasting::now();
+        let mut parts = Parts { arena: &arena, lasting, memory: Vec::new(), words: 0 };
+        let tuple = self.tuple_of_parts(term, DEPTH, &mut parts)?;
+        let sharing = Sharing::with(tuple, |at| lasting.holds(at));
+        let words = parts.words + sharing.copied_words();
+        let mut fragment = Fragment::with_capacity(sharing.words());
+        // SAFETY: heap/PL1: the copy is in the fragment, which holds what it refers to.
+        let payload = unsafe {
+            let copied = sharing.copy(&mut Growing(&mut fragment)).assume_held();
+            Payload::of(copied, fragment)
+        };
+        Some((payload, words))
+    }
+
+    /// The same tuple with the bundles of its large elements in their place; `None`: it has none, or is not small.
+    fn tuple_of_parts<'a>(&mut self, term: Term, depth: usize, parts: &mut Parts<'a>) -> Option<TermRef<'a>> {
+        let lasting = parts.lasting;
+        let stays = lasting.holds(term.object_ptr()) || bundle::is_bundled(term.object_ptr());
+        let tuple = term.as_tuple().filter(|tuple| !stays && tuple.elements().len() <= WIDTH)?;
+        let large: Vec<bool> = tuple.elements().iter().map(|element| is_large(*element, lasting)).collect();
+        if !large.contains(&true) {
+            return None;
+        }
+        let elements = tuple.elements().iter().zip(large);
+        let elements: Vec<TermRef<'a>> =
+            elements.map(|(element, large)| if large { self.part(*element, depth, parts) } else { *element }).collect();
+        Some((&mut { parts.arena }).tuple(&elements))
+    }
+
+    /// A large element's bundle, or the tuple with the bundles of its elements.
+    fn part<'a>(&mut self, term: Term, depth: usize, parts: &mut Parts<'a>) -> TermRef<'a> {
+        if let Some((copy, bundle)) = self.held().and_then(|held| held.sent_before(term)) {
+            // SAFETY: heap/PL1: the fragment holds the bundle.
+            parts.memory.push(unsafe { Payload::of(copy, Fragment::holding(bundle)) });
+            return copy;
+        }
+        if depth > 0
+            && let Some(tuple) = self.tuple_of_parts(term, depth - 1, parts)
+        {
+            return tuple;
+        }
+        let (payload, words) = self.noted_payload(term);
+        // SAFETY: the payload is kept beside the tuples that refer to it.
+        let copy = unsafe { payload.term().assume_held() };
+        parts.words += words;
+        parts.memory.push(payload);
+        copy
     }
 }
 
