@@ -163,6 +163,7 @@ impl Held {
         self.forget_sent();
         self.leaving = 0;
         self.last = 0;
+        debug_assert!(self.seen.is_empty(), "words of an earlier collection were not judged");
         if minor {
             self.holds.retain(|hold| !self.old.contains_key(&hold.addresses.start));
         } else {
@@ -245,10 +246,12 @@ impl Held {
 
     /// A part that is copied from a bundle, which the heap leaves, has a word that leads to another one: that stays.
     pub(crate) fn see_copied(&mut self, word: u64, in_old: bool) {
-        self.see(word, std::ptr::null_mut(), in_old);
-        if let Some(hold) = self.holds.get_mut(self.last).filter(|hold| hold.addresses.contains(&(word as usize))) {
+        let i = self.holds.partition_point(|hold| hold.addresses.end <= word as usize);
+        if let Some(hold) = self.holds.get_mut(i) {
+            // If it is the one: not all such words have been noted from here on. If not, another one stays for this time.
             hold.noted = 0;
         }
+        self.see(word, std::ptr::null_mut(), in_old);
     }
 
     /// A collection ends: those go that no word leads to. Gives the words of those that the young generation alone refers to, and of those to which

@@ -47,10 +47,8 @@ fn a_large_part_is_copied_once_whatever_it_is_sent_in() {
     // The first time with the list, then the tuples alone.
     assert_eq!((copied, bundles()), (vec![4007, 7, 7, 7, 7], 1));
     collect(&mut receiver, &mut got);
-    let lists: Vec<Term> = got
-        .iter()
-        .map(|message| message.as_tuple_of::<3>().unwrap()[1].as_tuple_of::<2>().unwrap()[1])
-        .collect();
+    let lists: Vec<Term> =
+        got.iter().map(|message| message.as_tuple_of::<3>().unwrap()[1].as_tuple_of::<2>().unwrap()[1]).collect();
     assert!(lists.iter().all(|list| *list == lists[0] && list.list_length() == Some(2_000)));
 
     // What it has received it does not copy at all; what it shares by hand it does once.

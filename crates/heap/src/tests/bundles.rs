@@ -157,3 +157,34 @@ fn a_heap_leaves_a_bundle_of_which_it_has_little() {
     collect(&mut other, &mut roots, true);
     assert_eq!((bundles(), roots[0].list_length(), other.needs_collection()), (0, Some(1800), false));
 }
+
+/// What is copied out of a bundle that a heap leaves may refer to another one, which stays then, though little of it was seen elsewhere.
+#[test]
+fn a_bundle_stays_if_what_is_copied_out_of_another_one_refers_to_it() {
+    let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let settings = Settings::default();
+    let (mut sender, mut heap) = (Heap::new(&settings), Heap::new(&settings));
+    // A place that is free again when the inner bundle has been made, for the outer one to come before that.
+    let first = list(&mut sender, 105);
+    let before = sent(first);
+    let inner = {
+        let term = list(&mut sender, 100);
+        sent(term).receive(&mut heap).0
+    };
+    drop(before);
+    let wrapped = heap.tuple(&[Term::OK, inner]);
+    let mut items: Vec<Term> = (0..100).map(Term::small).collect();
+    items.insert(0, wrapped);
+    let items = heap.list(&items);
+    let outer = sent(items).receive(&mut heap).0;
+    assert!(outer.object_ptr() < inner.object_ptr() && bundles() == 2);
+    let end = (0..95).fold(inner, |list, _| list.as_cons().unwrap().1);
+    let mut roots = [end, outer.as_cons().unwrap().0];
+    for _ in 0..3 {
+        collect(&mut heap, &mut roots, true);
+        assert_eq!((roots[0], bundles()), (end, 1), "the inner one stays as it is");
+        assert_eq!(roots[1].as_tuple_of::<2>(), Some([Term::OK, inner]));
+    }
+    drop(heap);
+    assert_eq!(bundles(), 0);
+}
