@@ -3,7 +3,7 @@
 use super::bundles::{ALONE, bundles, sent};
 use super::{Machine, REGISTERS, SEEDS, STEPS, Walker, mix};
 use crate::{LiteralArea, Roots, Settings, bundle_area, is_literal};
-use myriad_term::{Term, copy};
+use myriad_term::{Build, Term, copy};
 use myriad_testing::Random;
 
 const MACHINES: usize = 3;
@@ -23,6 +23,14 @@ fn exchange(seed: u64, settings: &Settings, steps: usize, collect_one_in: usize)
             if copy::size_within(term, 2_000, |at| is_literal(at) || bundle_area::range().holds(at)).is_none() {
                 continue;
             }
+            // In every other message among others that make it large.
+            let term = if random.below(2) == 0 {
+                let mut items: Vec<Term> = (0..30).map(Term::small).collect();
+                items[random.below(30)] = term;
+                machines[from].heap.list(&items)
+            } else {
+                term
+            };
             let copy = sent(term).receive(&mut machines[to].heap).0;
             // A copy of what was copied before differs from it in nothing.
             let model = Walker::default().hash(copy);
