@@ -165,13 +165,13 @@ impl<'t> Measured<'t> {
         }
         if bundle::in_use() {
             let small = elements.iter().map(|e| bundle::whole_small_size(*e)).sum::<Option<usize>>();
-            let words = 1 + elements.len() + small.unwrap_or(0);
+            let words = small.map_or(usize::MAX, |small| 1 + elements.len() + small);
             return Measured { tuple, words, bundles: small.is_none() };
         }
         Measured { tuple, words: copy::size(tuple, no_literal), bundles: false }
     }
 
-    /// The words; of one with elements in bundles too few.
+    /// The words; of one with elements in bundles more than any number, for it is not known how many are copied for it.
     #[inline]
     pub const fn words(self) -> usize {
         self.words

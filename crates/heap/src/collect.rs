@@ -264,6 +264,9 @@ impl Heap {
         if plan != Plan::Single {
             self.check(roots);
         }
+        let asked = self.fullsweep_next;
+        // What the collection finds may ask for another one (`leave.rs`).
+        self.fullsweep_next &= matches!(plan, Plan::Minor | Plan::Tenure);
         // SAFETY: the caller's promise; `size` holds the survivors and the stack (heap/C1).
         let words_copied = unsafe {
             let promote = plan != Plan::Single;
@@ -278,7 +281,6 @@ impl Heap {
         let emptied = if matches!(plan, Plan::Minor | Plan::Tenure) { before - info.old_heap_size } else { before };
         debug_assert!(words_copied <= emptied, "{words_copied} words were copied of {emptied}: some of them twice");
         self.total_gcs += 1;
-        let asked = self.fullsweep_next;
         let fresh = info.heap_size - info.recent_size + info.mbuf_size;
         if matches!(plan, Plan::Minor | Plan::Tenure) {
             self.minor_gcs = self.minor_gcs.saturating_add(1);
@@ -287,7 +289,6 @@ impl Heap {
             self.tenure_next = candidates >= TENURE_LEAST && survived >= candidates / 4 * 3;
         } else {
             self.minor_gcs = 0;
-            self.fullsweep_next = false;
         }
         self.collect_next = self.leaving_words() > 0;
         // SAFETY: the caller's promise; the heap is whole again.

@@ -188,3 +188,28 @@ fn a_bundle_stays_if_what_is_copied_out_of_another_one_refers_to_it() {
     drop(heap);
     assert_eq!(bundles(), 0);
 }
+
+/// A part to which the old generation refers wants room there: the collection that lacks it asks for another fullsweep, which has it.
+#[test]
+fn what_is_old_leaves_at_the_fullsweep_after_the_one_without_room() {
+    let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let settings = Settings::default();
+    let (mut sender, mut heap) = (Heap::new(&settings), Heap::new(&settings));
+    let long = list(&mut sender, 4000);
+    let got = sent(long).receive(&mut heap).0;
+    let part = (0..2200).fold(got, |list, _| list.as_cons().unwrap().1);
+    // Enough beside it that the generations stay apart.
+    let beside = list(&mut heap, 200);
+    let mut roots = [heap.tuple(&[part, beside])];
+    for _ in 0..3 {
+        collect(&mut heap, &mut roots, false);
+    }
+    collect(&mut heap, &mut roots, true);
+    assert_eq!((bundles(), heap.needs_collection(), heap.old_words()), (1, true, 403));
+    let mut places = Roots::new();
+    places.push(&mut roots);
+    // SAFETY: the roots are all that is used.
+    assert!(unsafe { heap.collect(0, &mut places) }.unwrap().fullsweep);
+    assert_eq!((bundles(), heap.needs_collection(), heap.old_words()), (0, false, 403 + 3600));
+    assert_eq!(roots[0].as_tuple_of::<2>().unwrap()[0].list_length(), Some(1800));
+}
