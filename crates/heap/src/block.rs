@@ -35,6 +35,12 @@ pub(crate) fn require(words: usize, class: Class) {
     memory::require(purpose(class), Demand::new(words.saturating_mul(8)));
 }
 
+/// The same for words that take the place of others.
+pub(crate) fn require_for(words: usize, class: Class, plan: Move) {
+    let [bytes, copied, freed] = [words, plan.copied, plan.freed].map(|words| words.saturating_mul(8));
+    memory::require(purpose(class), Demand::replacing(bytes, copied, freed));
+}
+
 #[inline]
 fn layout(words: usize, class: Class) -> Layout {
     Layout::array::<u64>(words.max(1)).unwrap_or_else(|_| out_of_memory(words, class))
@@ -93,8 +99,7 @@ pub(crate) fn take_for(words: usize, class: Class, plan: Move) -> *mut u64 {
 
 #[cold]
 fn map(words: usize, class: Class, plan: Move) -> *mut u64 {
-    let [bytes, copied, freed] = [words, plan.copied, plan.freed].map(|words| words.saturating_mul(8));
-    memory::require(purpose(class), Demand::replacing(bytes, copied, freed));
+    require_for(words, class, plan);
     let block = system::map(words);
     if block.is_null() { out_of_memory(words, class) } else { block }
 }

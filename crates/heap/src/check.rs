@@ -6,6 +6,7 @@
 use crate::fragment::Chunk;
 use crate::heap::Heap;
 use crate::held::Held;
+use crate::large::Large;
 use crate::literal::is_literal;
 use crate::roots::Roots;
 use myriad_term::boxed::Header;
@@ -98,7 +99,9 @@ impl Heap {
         assert!(self.old_limit <= self.old_end, "H1: limit of the old block");
         let mature = (self.start as usize, self.high_water as usize);
         let fresh = (self.high_water as usize, self.htop as usize);
-        let old = (self.old_start as usize, self.old_top as usize);
+        let _walk = self.large().and_then(Large::walk);
+        let old = self.old_area();
+        let old = (old.0 as usize, old.1 as usize);
         let mut fragments = Vec::new();
         let mut chunk = self.fragments;
         let mut chunks = HashSet::new();

@@ -22,9 +22,13 @@ use crate::account::{self, Class};
 use crate::block::{self, Move};
 use crate::bundle_area;
 use crate::copy::{Copier, Span, beside, mode};
+use crate::gaps::Gaps;
 use crate::heap::{GcInfo, Heap, RESERVED, words_between};
+use crate::in_place::Destination;
+use crate::large::Large;
 use crate::literal;
 use crate::meter::{self, Work};
+use crate::old_space::Block;
 use crate::phases::{self, Phase};
 use crate::roots::Roots;
 use crate::sizes;
@@ -174,14 +178,15 @@ impl Heap {
     /// Will the next collection be one of both generations?
     pub fn fullsweep_due(&self) -> bool {
         self.fullsweep_next
-            || self.minor_gcs >= self.fullsweep_after
-            || self.old_off_heap.binary_words > self.old_bin_vheap_limit
             || !self.old_start.is_null() && self.mature_words() > self.old_room()
+            // What dies in a large old generation is found where it is.
+            || self.large().is_none()
+                && (self.minor_gcs >= self.fullsweep_after || self.old_off_heap.binary_words > self.old_bin_vheap_limit)
     }
 
     /// Words that may still be promoted.
     pub(crate) fn old_room(&self) -> usize {
-        words_between(self.old_top, self.old_limit)
+        self.large().map_or_else(|| words_between(self.old_top, self.old_limit), Large::room)
     }
 
     fn fullsweep_plan(&self) -> Plan {
@@ -272,10 +277,10 @@ impl Heap {
             let promote = plan != Plan::Single;
             let way = if plan == Plan::Single && self.old_start.is_null() { Plan::Minor } else { plan };
             match way {
-                Plan::Minor => self.copy_beside::<{ mode::MINOR }>(size, promote, roots),
-                Plan::Tenure => self.copy_beside::<{ mode::TENURE }>(size, promote, roots),
-                Plan::Full => self.copy_beside::<{ mode::FULL }>(size, promote, roots),
-                Plan::Single => self.copy_beside::<{ mode::SINGLE }>(size, promote, roots),
+                Plan::Minor => self.copy::<{ mode::MINOR }>(size, promote, roots),
+                Plan::Tenure => self.copy::<{ mode::TENURE }>(size, promote, roots),
+                Plan::Full => self.copy::<{ mode::FULL }>(size, promote, roots),
+                Plan::Single => self.copy::<{ mode::SINGLE }>(size, promote, roots),
             }
         };
         let emptied = if matches!(plan, Plan::Minor | Plan::Tenure) { before - info.old_heap_size } else { before };
@@ -299,7 +304,10 @@ impl Heap {
             let least = all.saturating_add(self.stack_words()).saturating_add(need).saturating_add(RESERVED);
             let size = sizes::at_least(least.max(self.min_heap_size()));
             // SAFETY: as above; `size` holds all (heap/C1).
-            unsafe { self.copy_beside::<{ mode::SINGLE }>(size, false, roots) };
+            unsafe { self.copy::<{ mode::SINGLE }>(size, false, roots) };
+        }
+        if matches!(plan, Plan::Minor | Plan::Tenure) {
+            self.advance_marking(roots);
         }
         #[cfg(heap_check)]
         self.check(roots);
@@ -356,13 +364,11 @@ impl Heap {
     /// Makes the old block that a minor collection needs, if there is none.
     fn ensure_old_block(&mut self, words: usize) {
         if self.old_start.is_null() && words > 0 {
-            let size = sizes::at_least(words * 2);
-            let plan = Move { copied: 0, freed: 0 };
-            self.install_old_block(block::take_for(size, Class::Process, plan), size);
+            self.make_old(words, Move { copied: 0, freed: 0 });
         }
     }
 
-    fn install_old_block(&mut self, start: *mut u64, size: usize) {
+    pub(crate) fn install_old_block(&mut self, start: *mut u64, size: usize) {
         debug_assert_eq!(start.is_null(), size == 0, "an old block without words, or words without a block");
         self.old_start = start;
         self.old_top = start;
@@ -370,34 +376,52 @@ impl Heap {
         self.old_limit = self.old_end;
     }
 
+    /// [`Heap::copy_beside`], for where the old objects go.
+    unsafe fn copy<const MODE: u8>(&mut self, size: usize, promote: bool, roots: &mut Roots<'_>) -> usize {
+        if MODE == mode::MINOR && promote {
+            self.ensure_old_block(self.mature_words());
+        }
+        // SAFETY: the caller's promise.
+        unsafe {
+            if matches!(MODE, mode::MINOR | mode::TENURE) && self.large().is_some() {
+                self.copy_beside::<MODE, Gaps>(size, promote, roots)
+            } else {
+                self.copy_beside::<MODE, Block>(size, promote, roots)
+            }
+        }
+    }
+
     /// [`Heap::copy_to`], for what there is beside the generations.
-    unsafe fn copy_beside<const MODE: u8>(&mut self, size: usize, promote: bool, roots: &mut Roots<'_>) -> usize {
+    unsafe fn copy_beside<const MODE: u8, O: Destination>(
+        &mut self,
+        size: usize,
+        promote: bool,
+        roots: &mut Roots<'_>,
+    ) -> usize {
         // SAFETY: the caller's promise.
         unsafe {
             // A minor collection without fragments leaves alone what is in no generation, as it does what the old one holds.
             let leaves = promote && matches!(MODE, mode::MINOR | mode::TENURE) && self.fragments.is_null();
+            let leaves = leaves && !self.is_marked();
             if self.held().is_some_and(|held| if leaves { held.has_young() } else { !held.is_empty() }) {
-                self.copy_to::<MODE, { beside::BUNDLES }>(size, promote, roots)
+                self.copy_to::<MODE, { beside::BUNDLES }, O>(size, promote, roots)
             } else if self.fragments.is_null() {
-                self.copy_to::<MODE, { beside::NOTHING }>(size, promote, roots)
+                self.copy_to::<MODE, { beside::NOTHING }, O>(size, promote, roots)
             } else {
-                self.copy_to::<MODE, { beside::FRAGMENTS }>(size, promote, roots)
+                self.copy_to::<MODE, { beside::FRAGMENTS }, O>(size, promote, roots)
             }
         }
     }
 
     /// Copies what is alive to a new young block of `size` words and to the old destination; gives the words moved.
     #[inline(never)]
-    unsafe fn copy_to<const MODE: u8, const BESIDE: u8>(
+    unsafe fn copy_to<const MODE: u8, const BESIDE: u8, O: Destination>(
         &mut self,
         size: usize,
         promote: bool,
         roots: &mut Roots<'_>,
     ) -> usize {
         let minor = MODE == mode::MINOR || MODE == mode::TENURE;
-        if MODE == mode::MINOR && promote {
-            self.ensure_old_block(self.mature_words());
-        }
         debug_assert!(
             BESIDE != beside::NOTHING || self.fragments.is_null(),
             "H3: there are fragments that the copier would not empty"
@@ -410,7 +434,9 @@ impl Heap {
         debug_assert!(promoted <= self.old_room(), "C1: the old block has no room for {promoted} words of survivors");
         let from_young = (self.start, self.block_words());
         let from_old = (self.old_start, self.old_block_words());
-        let old_used = Span::new(self.old_start, self.old_top);
+        let (old_start, old_used_end) = self.old_area();
+        let old_used = Span::new(old_start, old_used_end);
+        let from_large = if minor { None } else { self.take_large() };
         let stack = self.stack_words();
         // Emptied wholly, the block can stay.
         let in_place = MODE == mode::TENURE && size == from_young.1;
@@ -427,21 +453,19 @@ impl Heap {
         match MODE {
             mode::FULL => {
                 let words = self.old_words() + self.mature_words();
-                let old_size = sizes::at_least((words + self.leaving_words()).saturating_mul(2));
-                let plan = Move { copied: 0, freed: freed.saturating_sub(size) };
-                self.install_old_block(block::take_for(old_size, Class::Process, plan), old_size);
+                self.make_old(words + self.leaving_words(), Move { copied: 0, freed: freed.saturating_sub(size) });
             }
             mode::SINGLE => self.install_old_block(ptr::null_mut(), 0),
             _ => {}
         }
-        let scan_old = self.old_top;
+        let (into_old, scan_old) = O::open(self, promoted);
         let mut rare = self.rare.take();
         let mut held = rare.as_deref_mut().map(|rare| &mut rare.held);
         if let Some(held) = &mut held {
             held.begin(minor && promote);
         }
         let bundles = bundle_area::range();
-        let mut copier = Copier::<MODE, BESIDE> {
+        let mut copier = Copier::<MODE, BESIDE, O> {
             young,
             mature,
             // Objects of the present old block stay in a minor collection: its used part suffices, and what is promoted
@@ -453,7 +477,7 @@ impl Heap {
             bundles: Span::of((bundles.base, bundles.len)),
             held,
             top: new,
-            old_top: scan_old,
+            into_old,
         };
         // SAFETY: the caller lists all roots; destinations have room (heap/C1): the young block by `size`, the old one because
         // a minor collection is run only if all mature objects fit, and a fullsweep's was made for all.
@@ -467,9 +491,8 @@ impl Heap {
                 copier.roots(at, len);
             }
             copier.scan(new, scan_old);
-            let (top, old_top) = (copier.top, copier.old_top);
+            let (top, into_old) = (copier.top, copier.into_old);
             debug_assert!(top <= new_stop, "C1: survivors were written over the stack");
-            debug_assert!(old_top <= self.old_end, "C1: survivors were written beyond the old block");
             debug_assert!(MODE != mode::TENURE || top == new, "something stayed young where all was to be promoted");
 
             self.rare = rare;
@@ -492,14 +515,17 @@ impl Heap {
             self.high_water = top;
             self.stop = new_stop;
             self.hend = new_end;
-            self.old_top = old_top;
+            let promoted = into_old.close(self, scan_old);
+            if MODE == mode::FULL {
+                self.settle_old();
+            }
             if BESIDE == beside::BUNDLES {
                 self.leave_bundles(minor && promote);
             }
             if adapts {
                 self.adapt_limits(!minor);
             }
-            if MODE == mode::FULL {
+            if MODE == mode::FULL && self.large().is_none() {
                 // The block was made for the worst case; the next fullsweep is due when twice what lives is there.
                 let live = self.old_words();
                 let limit = sizes::at_least(live.saturating_mul(2).max(SINGLE)).min(self.old_block_words());
@@ -511,12 +537,12 @@ impl Heap {
                 block::give(from_young.0, from_young.1, Class::Process);
             }
             if !minor {
-                block::give(from_old.0, from_old.1, Class::Process);
+                Heap::give_old_generation(from_large, from_old.0, from_old.1);
             }
             if BESIDE != beside::NOTHING {
                 self.drop_fragments();
             }
-            words_between(new, top) + words_between(scan_old, old_top)
+            words_between(new, top) + promoted
         }
     }
 }

@@ -16,6 +16,7 @@
 //! C2. By heap/H4, what goes to the old block points only to what goes there too, or is there.
 
 use crate::held::Held;
+use crate::old_space::OldSpace;
 use myriad_term::Term;
 use myriad_term::boxed::Header;
 
@@ -78,7 +79,7 @@ pub(crate) mod beside {
 }
 
 /// A collection under way; `BESIDE` as above.
-pub(crate) struct Copier<'h, const MODE: u8, const BESIDE: u8> {
+pub(crate) struct Copier<'h, const MODE: u8, const BESIDE: u8, O: OldSpace> {
     /// The young block being emptied.
     pub(crate) young: Span,
     /// Bytes of it below the high-water mark.
@@ -96,8 +97,8 @@ pub(crate) struct Copier<'h, const MODE: u8, const BESIDE: u8> {
     pub(crate) held: Option<&'h mut Held>,
     /// First free word of the new young block.
     pub(crate) top: *mut u64,
-    /// First free word of the old destination.
-    pub(crate) old_top: *mut u64,
+    /// The old destination.
+    pub(crate) into_old: O,
 }
 
 /// Where an object goes.
@@ -133,7 +134,7 @@ unsafe fn copy_words(from: *const u64, to: *mut u64, words: usize) {
     }
 }
 
-impl<const MODE: u8, const BESIDE: u8> Copier<'_, MODE, BESIDE> {
+impl<const MODE: u8, const BESIDE: u8, O: OldSpace> Copier<'_, MODE, BESIDE, O> {
     /// Where the object goes that a boxed or list word points at. Areas are aligned to words, so the tag may stay on.
     #[inline(always)]
     fn destination(&self, word: u64) -> To {
@@ -178,13 +179,16 @@ impl<const MODE: u8, const BESIDE: u8> Copier<'_, MODE, BESIDE> {
 
     /// Takes `words` words of a destination.
     #[inline(always)]
-    unsafe fn take(&mut self, to: To, words: usize) -> *mut u64 {
-        let top = if to == To::Old { &mut self.old_top } else { &mut self.top };
-        let at = *top;
+    fn take(&mut self, to: To, words: usize) -> *mut u64 {
+        let at = if to == To::Old {
+            self.into_old.take(words)
+        } else {
+            let at = self.top;
+            self.top = at.wrapping_add(words);
+            at
+        };
         let block = if to == To::Old { self.to_old } else { self.to_young };
         debug_assert!(block.holds_words(at, words), "C1: {words} words at {at:?} do not fit the block that they go to");
-        // SAFETY: C1.
-        *top = unsafe { at.add(words) };
         at
     }
 
@@ -343,11 +347,10 @@ impl<const MODE: u8, const BESIDE: u8> Copier<'_, MODE, BESIDE> {
             if MODE == mode::SINGLE {
                 return;
             }
-            while old < self.old_top {
-                // SAFETY: heap/H2: what lies between `old` and the top are objects that were copied there whole.
-                old = unsafe { self.scan_word(old) };
+            while let Some(at) = self.into_old.unscanned(old) {
+                // SAFETY: heap/H2: what is not scanned are objects that were copied there whole.
+                old = unsafe { self.scan_word(at) };
             }
-            debug_assert!(old == self.old_top, "H2: the last object copied to the old block ends beyond its top");
             if young == self.top {
                 return;
             }

@@ -12,6 +12,7 @@ use crate::block;
 use crate::bundle_area;
 use crate::fragment::{Chunk, Fragment};
 use crate::held::Held;
+use crate::large::Large;
 use crate::settings::{MaxHeapSize, Settings};
 use crate::sizes;
 use myriad_term::boxed::Header;
@@ -86,6 +87,8 @@ pub(crate) struct Rare {
     max_heap_size: usize,
     /// The bundles that it holds.
     pub(crate) held: Held,
+    /// Its old generation, if that is large.
+    pub(crate) large: Option<Box<Large>>,
 }
 
 // SAFETY: a heap owns its blocks, chunks and counts; nothing of it is tied to a thread.
@@ -436,7 +439,12 @@ impl Heap {
 
     #[inline]
     pub(crate) fn old_words(&self) -> usize {
-        words_between(self.old_start, self.old_top)
+        self.large().map_or_else(|| words_between(self.old_start, self.old_top), Large::words)
+    }
+
+    /// Where the objects of the old generation lie, and what is between them.
+    pub(crate) fn old_area(&self) -> (*mut u64, *mut u64) {
+        self.large().map_or((self.old_start, self.old_top), Large::area)
     }
 
     #[inline]
@@ -595,7 +603,10 @@ impl Heap {
     /// The memory areas that hold objects, as (start, end): both generations, fragments.
     pub(crate) fn each_area(&self, mut visit: impl FnMut(*mut u64, *mut u64)) {
         visit(self.start, self.htop);
-        visit(self.old_start, self.old_top);
+        let walk = self.large().and_then(Large::walk);
+        let (old_start, old_end) = self.old_area();
+        visit(old_start, old_end);
+        drop(walk);
         let mut chunk = self.fragments;
         while !chunk.is_null() {
             // SAFETY: a live chunk of this heap.
@@ -668,10 +679,10 @@ impl Drop for Heap {
         unsafe {
             self.off_heap.release_all();
             self.old_off_heap.release_all();
-            self.rare = None;
             self.drop_fragments();
             block::give(self.start, self.block_words(), Class::Process);
-            block::give(self.old_start, self.old_block_words(), Class::Process);
+            self.give_old();
+            self.rare = None;
         }
     }
 }

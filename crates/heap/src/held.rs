@@ -8,7 +8,7 @@
 use crate::bundle::{Bundle, FIRST};
 use myriad_term::boxed::Header;
 use myriad_term::{Boxed, Kind, Magic, OffHeap, Term};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// A bundle that is held.
@@ -18,6 +18,8 @@ struct Hold {
     seen: [bool; 2],
     /// Of so many more such words it is noted where they stand; 0: the bundle stays.
     noted: usize,
+    /// While it is found what the old generation refers to: has a collection found since the beginning that it refers to this one?
+    kept: bool,
     bundle: Magic,
 }
 
@@ -25,7 +27,7 @@ impl Hold {
     /// Of a bundle whose count is the caller's.
     fn new(bundle: Magic) -> Option<Hold> {
         let addresses = bundle.get::<Bundle>()?.addresses();
-        Some(Hold { addresses, seen: [false; 2], noted: 0, bundle })
+        Some(Hold { addresses, seen: [false; 2], noted: 0, kept: true, bundle })
     }
 
     fn words(&self) -> usize {
@@ -205,7 +207,8 @@ impl Held {
     /// of that was taken.
     #[cold]
     fn see_another(&mut self, at: usize, in_old: bool) {
-        if around(&mut self.old, at).is_some() {
+        if let Some(hold) = around(&mut self.old, at) {
+            hold.kept |= in_old;
             return;
         }
         if let Some(hold) = around(&mut self.found, at) {
@@ -262,6 +265,7 @@ impl Held {
         for mut hold in std::mem::take(&mut self.holds).into_iter().chain(found) {
             let [young, old] = std::mem::take(&mut hold.seen);
             if old {
+                hold.kept = true;
                 words[1] += hold.words();
                 self.old.insert(hold.addresses.start, hold);
             } else if young {
@@ -271,6 +275,24 @@ impl Held {
         }
         self.words = words[0];
         self.old_words += words[1];
+        words
+    }
+
+    /// A helper begins to look for the bundles to which a large old generation refers.
+    pub(crate) fn begin_marking(&mut self) {
+        self.old.values_mut().for_each(|hold| hold.kept = false);
+    }
+
+    /// It has found these, by where they begin. Whether the young generation refers to the others the next collection tells. Gives the words of these.
+    pub(crate) fn end_marking(&mut self, found: &BTreeSet<usize>) -> usize {
+        let gone = self.old.extract_if(.., |start, hold| !hold.kept && !found.contains(start));
+        let mut words = 0;
+        for (_, hold) in gone {
+            words += hold.words();
+            self.holds.push(hold);
+        }
+        self.words += words;
+        self.old_words -= words;
         words
     }
 

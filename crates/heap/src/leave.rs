@@ -9,26 +9,28 @@
 use crate::bundle_area;
 use crate::heap::{Heap, RESERVED};
 use crate::held::{Held, Part, Seen};
-use myriad_term::{Alloc, Term, copy};
+use myriad_term::{Alloc, OffHeap, Term, copy};
 use std::ptr::NonNull;
 
 /// Words of a part that a minor collection looks at, at most: a message that is passed on costs no more, however large it is.
 const LOOKED_AT: usize = if cfg!(test) { 50 } else { 4096 };
 
-/// The old block of a heap that has just been collected.
-struct OldBlock<'h>(&'h mut Heap);
+/// Room in the old generation of a heap that has just been collected, for one part of a bundle.
+struct OldPart<'h> {
+    top: *mut u64,
+    chain: &'h mut OffHeap,
+}
 
-impl Alloc<'static> for OldBlock<'_> {
+impl Alloc<'static> for OldPart<'_> {
     fn alloc(&mut self, words: usize) -> NonNull<u64> {
-        debug_assert!(words <= self.0.old_room(), "C1: the old block has no room for a part of a bundle");
-        let at = self.0.old_top;
-        self.0.old_top = at.wrapping_add(words);
+        let at = self.top;
+        self.top = at.wrapping_add(words);
         NonNull::new(at).unwrap_or(NonNull::dangling())
     }
 
     unsafe fn link(&mut self, header: *mut u64, words: usize) {
-        // SAFETY: the caller's promise about the object, which lies in the old block (heap/H5).
-        unsafe { self.0.old_off_heap.link(header, words) };
+        // SAFETY: the caller's promise about the object, which lies in the old generation (heap/H5).
+        unsafe { self.chain.link(header, words) };
     }
 }
 
@@ -75,17 +77,18 @@ impl Heap {
     /// All survivors have been moved, and every word that leads to a bundle has been shown to `held`, or will be seen by a later collection that looks at
     /// the old generation.
     pub(crate) unsafe fn leave_bundles(&mut self, minor: bool) {
-        let Some(mut rare) = self.rare.take() else { return };
-        rare.held.judge(|held, part| {
+        let Some(rare) = &mut self.rare else { return };
+        let mut held = std::mem::take(&mut rare.held);
+        held.judge(|held, part| {
             // SAFETY: the caller's promise.
             leavers(part, minor).is_some_and(|leavers| unsafe { self.leave(held, part, &leavers) })
         });
         // What was copied counts as survivor, for what has survived may refer to it (heap/H4).
         self.high_water = self.htop;
-        let [young, old] = rare.held.end();
+        let [young, old] = held.end();
         self.off_heap.binary_words += young;
         self.old_off_heap.binary_words += old;
-        self.rare = Some(rare);
+        *self.held_mut() = held;
     }
 
     /// `false`: there is no room, and nothing has changed.
@@ -105,13 +108,14 @@ impl Heap {
         for leaver in leavers {
             let is_old = leaver.is_old();
             // The copy lies in one piece.
-            let start = if is_old { self.old_top } else { self.htop };
+            let start = if is_old { self.take_old(leaver.words) } else { self.htop };
             let stays = |at: *const u64| !part.addresses.contains(&at.addr());
             // SAFETY: the term is the heap's; the size is that of the same term with the same predicate. What stays lies in other bundles, which
             // are held from here on (heap/BU2). The copy is whole objects.
             unsafe {
                 let copied = if is_old {
-                    copy::copy(leaver.term(), leaver.words, &mut OldBlock(self), stays)
+                    let part = &mut OldPart { top: start, chain: &mut self.old_off_heap };
+                    copy::copy(leaver.term(), leaver.words, part, stays)
                 } else {
                     copy::copy(leaver.term(), leaver.words, self, stays)
                 };

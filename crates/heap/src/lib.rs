@@ -7,6 +7,8 @@
 //! | [`heap`] | [`Heap`]: the memory of one process; allocation, sizes, figures |
 //! | [`collect`] | when and how much is collected, and what size the blocks get |
 //! | `copy` | the copying loop: Cheney's, with two destinations |
+//! | `old_space`, `gaps` | where a collection puts what becomes old: the end of a block, or the gaps of a large old generation |
+//! | `large`, `in_place`, `marking`, `marks` | the old generation of a large heap, which stays in place: helpers mark what lives, and gaps are filled again |
 //! | `sweep` | off-heap chains after a collection; virtual binary heaps |
 //! | `relocate` | a young generation moved as a whole to a block of another size |
 //! | [`fragment`] | [`Fragment`]: a message's or a spawn's own memory |
@@ -43,13 +45,19 @@ mod check;
 pub mod collect;
 mod copy;
 pub mod fragment;
+mod gaps;
 pub mod heap;
 pub mod heap_walk;
 mod held;
+mod in_place;
+mod large;
 mod leave;
 pub mod literal;
+mod marking;
+mod marks;
 pub mod message;
 pub mod meter;
+mod old_space;
 pub mod payload;
 pub mod phases;
 mod purge;
@@ -69,6 +77,7 @@ pub use collect::{GcReport, MaxHeapExceeded};
 pub use fragment::Fragment;
 pub use heap::{GcInfo, Heap, RESERVED};
 pub use literal::{LiteralArea, LiteralRanges, is_literal, set_going};
+pub use marking::Help;
 pub use message::Message;
 pub use payload::{Draft, Payload};
 pub use queue_link::{QueueLink, Queued};

@@ -91,6 +91,7 @@ impl Heap {
     /// # Safety
     /// As [`Heap::collect`]; the areas are live.
     pub unsafe fn copy_out(&mut self, areas: &LiteralRanges, roots: &mut Roots<'_>) -> GcReport {
+        self.stop_marking();
         let mut copies = Copies::new(areas, Fragment::new());
         // SAFETY: heap/H1 and heap/H2 for the heap and the stack, the caller's promise for the roots. Old objects may point to the
         // copies now, against heap/H4; the collection that follows moves all into one generation and does not rely on it.

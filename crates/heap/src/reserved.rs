@@ -1,6 +1,6 @@
 //! Address space from the operating system: reserved once, usable page by page.
 
-pub(crate) use system::{commit, decommit, reserve};
+pub(crate) use system::{commit, decommit, populate, prefer_huge_pages, reserve, unreserve};
 
 #[cfg(not(miri))]
 mod system {
@@ -23,16 +23,37 @@ mod system {
         // SAFETY: pages of a reserved range that nobody uses. If the system refuses, the pages only stay in memory.
         unsafe { libc::madvise(at as *mut libc::c_void, len, libc::MADV_DONTNEED) };
     }
+
+    /// Takes memory for usable pages now, so that who writes them first need not wait. What is in them stays.
+    pub(crate) fn populate(at: usize, len: usize) {
+        // SAFETY: pages of a reserved range. A system that does not know the request (before Linux 5.14) refuses it.
+        unsafe { libc::madvise(at as *mut libc::c_void, len, libc::MADV_POPULATE_WRITE) };
+    }
+
+    /// Reserved pages that become usable are to be huge ones, where there are such.
+    pub(crate) fn prefer_huge_pages(at: usize, len: usize) {
+        // SAFETY: pages of a reserved range; the advice does not change what is there.
+        unsafe { libc::madvise(at as *mut libc::c_void, len, libc::MADV_HUGEPAGE) };
+    }
+
+    /// Gives a reserved range back.
+    ///
+    /// # Safety
+    /// It came from [`reserve`] with this length, and no reference to it is left.
+    pub(crate) unsafe fn unreserve(at: usize, len: usize) {
+        // SAFETY: the caller promises that it is a range of its own, and that no reference to it is left.
+        unsafe { libc::munmap(at as *mut libc::c_void, len) };
+    }
 }
 
 #[cfg(miri)]
 mod system {
-    //! The interpreter has no address space to reserve: blocks that are never freed stand for it.
+    //! The interpreter has no address space to reserve: blocks of its allocator stand for it.
 
     use myriad_sync::LockClass;
     use myriad_sync::Mutex;
 
-    struct Block(#[allow(dead_code, reason = "kept, so that the interpreter sees no leak")] *mut u8);
+    struct Block(*mut u8);
 
     // SAFETY: never used through here.
     unsafe impl Send for Block {}
@@ -44,7 +65,7 @@ mod system {
     pub(crate) fn reserve(len: usize) -> Option<usize> {
         let layout = std::alloc::Layout::from_size_align(len, 4096).ok()?;
         // SAFETY: the layout is not empty.
-        let block = unsafe { std::alloc::alloc(layout) };
+        let block = unsafe { std::alloc::alloc_zeroed(layout) };
         RESERVED.lock().push(Block(block));
         Some(block.expose_provenance())
     }
@@ -54,4 +75,17 @@ mod system {
     }
 
     pub(crate) fn decommit(_: usize, _: usize) {}
+
+    pub(crate) fn prefer_huge_pages(_: usize, _: usize) {}
+
+    pub(crate) fn populate(_: usize, _: usize) {}
+
+    pub(crate) unsafe fn unreserve(at: usize, len: usize) {
+        let mut blocks = RESERVED.lock();
+        if let Some(i) = blocks.iter().position(|block| block.0.addr() == at) {
+            let block = blocks.swap_remove(i);
+            // SAFETY: the caller promises that the block came from `reserve`, with this length, and is not used any more.
+            unsafe { std::alloc::dealloc(block.0, std::alloc::Layout::from_size_align_unchecked(len, 4096)) };
+        }
+    }
 }

@@ -3,8 +3,9 @@
 
 mod bundles;
 mod exchange;
+mod in_place;
 
-use crate::{Draft, Fragment, Heap, LiteralArea, MaxHeapSize, Payload, Roots, Settings};
+use crate::{Draft, Fragment, Heap, Help, LiteralArea, MaxHeapSize, Payload, Roots, Settings};
 use myriad_term::boxed::Header;
 use myriad_term::magic::magic_reference;
 use myriad_term::{Alloc, Boxed, Build, Kind, Magic, Pid, RefNumbers, RefUse, SharedBinary, Term, TermRef};
@@ -95,6 +96,16 @@ struct Machine {
     shared: Vec<SharedBinary>,
     magic: Magic,
     literals: Vec<(Term, u64)>,
+    /// Does a thread of its own help, or this one, when it is drawn?
+    helped: Helped,
+    helps: Vec<Help>,
+    threads: Vec<std::thread::JoinHandle<()>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Helped {
+    WhenDrawn,
+    ByThreads,
 }
 
 const REGISTERS: usize = 24;
@@ -113,6 +124,22 @@ impl Machine {
             shared: (0..4).map(|i| SharedBinary::from_bytes(&vec![i; 100 + 3000 * i as usize])).collect(),
             magic: Magic::new(RefNumbers([1, 2, 3]), 7u8),
             literals,
+            helped: Helped::WhenDrawn,
+            helps: Vec::new(),
+            threads: Vec::new(),
+        }
+    }
+
+    /// Gives work for helpers to a thread, or keeps it for later; does what was kept.
+    fn help(&mut self) {
+        let new = std::iter::from_fn(|| self.heap.take_help());
+        if self.helped == Helped::ByThreads {
+            self.threads.extend(new.map(|help| std::thread::spawn(move || help.run())));
+        } else {
+            self.helps.extend(new);
+            if self.random.below(4) == 0 {
+                self.helps.drain(..).for_each(Help::run);
+            }
         }
     }
 
@@ -336,6 +363,7 @@ impl Machine {
         if kind != 1 {
             assert!(self.heap.ensure(need));
         }
+        self.help();
         assert_eq!(self.heap.info().mbuf_size, 0);
         let words = self.verify();
         if report.fullsweep {
@@ -405,6 +433,17 @@ fn run_machine(seed: u64, settings: &Settings, steps: usize, collect_one_in: usi
     drop(area);
     assert!(machine.shared.iter().all(|binary| binary.references() == 1), "counts come back");
     assert_eq!(machine.magic.references(), 1);
+}
+
+/// The machine is dropped as it is, and its helpers end after it.
+fn run_helped(seed: u64, steps: usize, collect_one_in: usize) {
+    let mut area = LiteralArea::new();
+    let mut machine = Machine::new(seed, &Settings::default(), &mut area);
+    machine.helped = Helped::ByThreads;
+    machine.run(steps, collect_one_in, &mut area);
+    let threads = std::mem::take(&mut machine.threads);
+    drop(machine);
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
 const SEEDS: u64 = if cfg!(miri) { 1 } else { 12 };

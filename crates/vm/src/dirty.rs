@@ -1,4 +1,5 @@
-//! What dirty schedulers do for a VM: calls of built-ins, and collections of large heaps. The pools are in crate `sched`.
+//! What dirty schedulers do for a VM: calls of built-ins, collections of large heaps, and what a large heap's process need not wait for. The pools are in
+//! crate `sched`.
 //!
 //! A call leaves its process behind (`dirty_call.rs`). A process that is collected here stays `Running` from the slice that handed it
 //! over until the collection is done, so that it is in no run queue (process/P1) and its owner state belongs to the dirty thread
@@ -9,6 +10,7 @@ use crate::ctx::Ctx;
 use crate::dirty_call::DirtyCall;
 use crate::engine::SliceEnd;
 use crate::vm::Vm;
+use myriad_process::Priority;
 use myriad_sched::current::leave_scheduler;
 use myriad_sched::microstate::State;
 use myriad_sched::{DirtyJob, DirtyKind, Local};
@@ -24,6 +26,8 @@ pub enum Job {
     Collection(Running),
     /// Calls a built-in.
     Call(DirtyCall),
+    /// Marks what lives in the old generation of a heap whose process goes on.
+    Help(myriad_heap::Help),
 }
 
 impl DirtyJob<Vm> for Job {
@@ -44,6 +48,14 @@ impl Vm {
     /// Has a process collected on a dirty scheduler; it stays `Running` until then.
     pub(crate) fn collect_dirty(&self, kind: DirtyKind, process: &Process) {
         self.schedulers.enqueue_dirty(kind, process.priority(), Job::Collection(Running(process)));
+    }
+
+    /// Has a heap helped. It is nobody's work in particular, so it has the normal priority.
+    pub(crate) fn help(&self, help: myriad_heap::Help) {
+        if self.config.dirty_cpu == 0 {
+            return help.run();
+        }
+        self.schedulers.enqueue_dirty(DirtyKind::Cpu, Priority::NORMAL, Job::Help(help));
     }
 
     /// The thread of one dirty scheduler, the `index`-th of all.
@@ -67,6 +79,7 @@ impl Vm {
     pub(crate) fn run_dirty(&'static self, job: Job, local: &mut Local) {
         let process = match job {
             Job::Call(call) => return call.run(self, local),
+            Job::Help(help) => return help.run(),
             // SAFETY: the process is `Running`, so nothing has freed it.
             Job::Collection(process) => unsafe { &*process.0 },
         };

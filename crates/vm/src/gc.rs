@@ -18,6 +18,9 @@ impl Ctx<'_> {
         // SAFETY: the caller promises that all terms that are used afterwards stand in `live`, on the stack or in a root field.
         let done = unsafe { self.state.collect(need, live) };
         drop(gc);
+        while let Some(help) = self.state.heap.take_help() {
+            self.vm.help(help);
+        }
         self.collection_ends(watched);
         self.collected(done)
     }

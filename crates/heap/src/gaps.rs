@@ -1,0 +1,298 @@
+//! The gaps of a large old generation, and its free end: where a collection puts what becomes old ([`crate::large`]).
+//!
+//! Objects of about the same size fill a gap one after another; a large one goes where it fits. A list of the longest gap that begins in each kilobyte leads to a gap
+//! of some size without a look at all those that are smaller ([`LongestGaps`]).
+//!
+//! GA1. Free words of gaps are objects without terms whenever no collection runs, so that one can walk over them.
+//! GA2. The map has no bits for words of a gap that nobody fills; who takes a gap to fill it sets them.
+
+use crate::marking::{GIVEN_BACK, Marking};
+use crate::marks::{LongestGaps, Marks, fill};
+use crate::old_space::OldSpace;
+use myriad_sync::Arc;
+use std::ops::Range;
+
+/// For objects of up to so many words there is a gap that is being filled; and it has so many when that begins.
+const WINDOWS: [(usize, usize); 3] = [(8, 4), (32, 16), (64, 64)];
+/// The number of the end among what is being filled, behind these.
+const END: usize = WINDOWS.len();
+/// Gaps of fewer words are not kept while others are released, and not more than so many are.
+const LEAST_KEPT: usize = 8;
+const MOST_KEPT: usize = 4096;
+/// Words that are taken of a gap at once, at most.
+const LARGEST: usize = if cfg!(test) { 100 } else { 1 << 20 };
+
+/// What is being filled.
+#[derive(Clone, Default)]
+struct Window {
+    /// Where what the collection under way has put there begins.
+    start: usize,
+    /// Its first word that is not scanned, unless that is being scanned.
+    scanned: usize,
+    /// Free.
+    gap: Range<usize>,
+    /// Where in the map the next gap is looked for; there is none behind its end.
+    next: usize,
+}
+
+/// The gaps.
+#[derive(Default)]
+pub(crate) struct Gaps {
+    /// The bits of what lives, and how long gaps are; `None`: none are known.
+    map: Option<Arc<Marking>>,
+    longest: LongestGaps,
+    windows: [Window; END + 1],
+    /// Where in the map a large object is looked a gap for, and a size for which there is none.
+    next_apart: usize,
+    too_large: usize,
+    /// Gaps that come first: those that nobody releases meanwhile.
+    kept: Vec<Range<usize>>,
+    /// Large gaps that were taken, and what follows them.
+    fresh: Vec<Range<usize>>,
+    /// What was filled since [`Gaps::begin`], but for what is being filled.
+    filled: Vec<Range<usize>>,
+    /// Of that, what is not scanned.
+    unscanned: Vec<Range<usize>>,
+    /// What is being scanned: one of the windows, or what ends there.
+    scanning: Option<usize>,
+    scanning_to: usize,
+}
+
+fn pointer(at: usize) -> *mut u64 {
+    std::ptr::with_exposed_provenance_mut(at)
+}
+
+fn words(range: &Range<usize>) -> usize {
+    range.len() / 8
+}
+
+impl Gaps {
+    /// Only the end, from an address up to a limit.
+    pub(crate) fn at_end(end: *mut u64, limit: *mut u64) -> Gaps {
+        let mut gaps = Gaps::default();
+        gaps.windows[END].gap = end.expose_provenance()..limit.addr();
+        gaps
+    }
+
+    /// Behind all that was ever used.
+    pub(crate) fn end(&self) -> *mut u64 {
+        pointer(self.windows[END].gap.start)
+    }
+
+    /// The memory ends there from now on.
+    pub(crate) fn set_limit(&mut self, limit: *mut u64) {
+        self.windows[END].gap.end = limit.addr();
+    }
+
+    /// There are these gaps from now on, which are so long.
+    pub(crate) fn refill(&mut self, map: Arc<Marking>, longest: LongestGaps) {
+        (self.map, self.longest, self.next_apart, self.too_large) = (Some(map), longest, 0, usize::MAX);
+        self.windows.iter_mut().for_each(|window| window.next = 0);
+    }
+
+    /// The gaps are about to be released, and these bits say which they are: keeps those that are being filled, and some of up to so many words in all.
+    /// Gives what said so before, to be freed.
+    pub(crate) fn keep(&mut self, most: usize, marks: &Marks) -> Option<Arc<Marking>> {
+        let (mut left, mut next) = (most, 0);
+        while self.kept.len() < MOST_KEPT
+            && left > 0
+            && let Some(gap) = self.find(next, LEAST_KEPT)
+        {
+            next = gap.end;
+            left = left.saturating_sub(gap.len());
+            let gap = self.claim(&gap);
+            self.kept.push(gap);
+        }
+        let filling = self.windows[..END].iter().map(|window| &window.gap);
+        for gap in filling.chain(&self.kept).filter(|gap| !gap.is_empty()) {
+            if let Some(place) = marks.place(gap.start) {
+                let is_first = marks.set(place, words(gap));
+                debug_assert!(is_first, "GA2: an object lies in a gap");
+            }
+        }
+        self.map.take()
+    }
+
+    /// A collection begins: where what it puts here is scanned from.
+    pub(crate) fn begin(&mut self) -> *mut u64 {
+        debug_assert!(
+            self.filled.is_empty() && self.unscanned.is_empty(),
+            "what was filled before is not accounted for"
+        );
+        for window in &mut self.windows {
+            (window.start, window.scanned) = (window.gap.start, window.gap.start);
+        }
+        self.scanning = Some(END);
+        self.end()
+    }
+
+    /// It ends: what was filled.
+    pub(crate) fn finish(&mut self) -> Vec<Range<usize>> {
+        for i in 0..=END {
+            self.filled.push(self.windows[i].start..self.windows[i].gap.start);
+            self.windows[i].start = self.windows[i].gap.start;
+            if i != END {
+                self.close(i);
+            }
+        }
+        let mut filled = std::mem::take(&mut self.filled);
+        filled.retain(|range| !range.is_empty());
+        filled
+    }
+
+    /// Room behind all that was ever used, between two collections.
+    pub(crate) fn take_at_end(&mut self, size: usize) -> *mut u64 {
+        let gap = &mut self.windows[END].gap;
+        debug_assert!(words(gap) >= size, "OS1: the end has no room for {size} words");
+        let at = gap.start;
+        gap.start += size * 8;
+        pointer(at)
+    }
+
+    /// What is left of the gap becomes one object (GA1).
+    fn close(&self, window: usize) {
+        let gap = &self.windows[window].gap;
+        // SAFETY: nobody refers to the words of a gap.
+        unsafe { fill(pointer(gap.start), words(gap)) };
+    }
+
+    /// The first gap at or behind a place of the map with so many words.
+    fn find(&mut self, place: usize, size: usize) -> Option<Range<usize>> {
+        self.longest.find(&self.map.as_deref()?.marks, place, size)
+    }
+
+    /// Takes a gap (GA2); gives its addresses.
+    fn claim(&self, gap: &Range<usize>) -> Range<usize> {
+        let Some(map) = self.map.as_deref() else { return 0..0 };
+        let is_first = map.marks.set(gap.start, gap.len());
+        debug_assert!(is_first, "GA2: a gap is taken twice");
+        let at = map.marks.address(gap.start).addr();
+        at..at + gap.len() * 8
+    }
+
+    /// Room for an object that does not fit the gap of its window.
+    #[cold]
+    #[inline(never)]
+    fn take_elsewhere(&mut self, window: usize, size: usize) -> usize {
+        let (most, least) = WINDOWS[window];
+        if size > most {
+            return self.take_apart(size);
+        }
+        let Some(gap) = self.next_gap(window, size.max(least)) else { return self.take_from(END, size) };
+        self.close(window);
+        let Window { start, scanned, gap: Range { start: top, .. }, .. } = self.windows[window];
+        self.filled.push(start..top);
+        if self.scanning == Some(window) {
+            (self.scanning, self.scanning_to) = (None, top);
+        } else {
+            self.unscanned.push(scanned..top);
+        }
+        let window = &mut self.windows[window];
+        (window.start, window.scanned, window.gap) = (gap.start, gap.start, gap);
+        let at = window.gap.start;
+        window.gap.start += size * 8;
+        at
+    }
+
+    fn take_from(&mut self, window: usize, size: usize) -> usize {
+        let gap = &mut self.windows[window].gap;
+        debug_assert!(words(gap) >= size, "OS1: the end has no room for {size} words");
+        let at = gap.start;
+        gap.start += size * 8;
+        at
+    }
+
+    /// The next gap for a window, with so many words.
+    fn next_gap(&mut self, window: usize, size: usize) -> Option<Range<usize>> {
+        while let Some(gap) = self.kept.pop() {
+            if words(&gap) >= size {
+                return Some(gap);
+            }
+        }
+        let next = self.windows[window].next;
+        let found = self.find(next, size);
+        self.windows[window].next = usize::MAX;
+        let gap = self.claim_part(found?);
+        self.windows[window].next = gap.1;
+        Some(gap.0)
+    }
+
+    /// Takes a gap, of a very long one the first part; gives its addresses, and the place behind it.
+    fn claim_part(&mut self, gap: Range<usize>) -> (Range<usize>, usize) {
+        let end = gap.end.min(gap.start + LARGEST);
+        let taken = self.claim(&(gap.start..end));
+        if end < gap.end {
+            // SAFETY: nobody refers to the words of a gap (GA1).
+            unsafe { fill(pointer(taken.end), gap.end - end) };
+            self.longest.note(&(end..gap.end));
+        }
+        if taken.len() >= GIVEN_BACK {
+            let following = (gap.end - end).min(LARGEST) * 8;
+            self.fresh.push(taken.start..taken.end + following);
+        }
+        (taken, end)
+    }
+
+    /// Large gaps that are being filled, or will be next: their memory is the system's, and may be asked for.
+    pub(crate) fn take_fresh(&mut self) -> Vec<Range<usize>> {
+        std::mem::take(&mut self.fresh)
+    }
+
+    /// Room for a large object, in a gap of which it leaves the rest to others, or at the end.
+    fn take_apart(&mut self, size: usize) -> usize {
+        let found = if size < self.too_large { self.find(self.next_apart, size) } else { None };
+        let Some(gap) = found else {
+            self.too_large = self.too_large.min(size);
+            return self.take_from(END, size);
+        };
+        self.next_apart = gap.start + size;
+        let taken = self.claim(&(gap.start..gap.start + size));
+        // SAFETY: nobody refers to the words of a gap (GA1).
+        unsafe { fill(pointer(taken.end), gap.len() - size) };
+        if gap.len() > size {
+            self.longest.note(&(gap.start + size..gap.end));
+        }
+        self.filled.push(taken.clone());
+        self.unscanned.push(taken.clone());
+        taken.start
+    }
+}
+
+impl OldSpace for Gaps {
+    #[inline(always)]
+    fn take(&mut self, words: usize) -> *mut u64 {
+        let window = usize::from(words > WINDOWS[0].0) + usize::from(words > WINDOWS[1].0);
+        let gap = &mut self.windows[window].gap;
+        let at = gap.start;
+        if words * 8 <= gap.end - at {
+            gap.start = at + words * 8;
+            return pointer(at);
+        }
+        pointer(self.take_elsewhere(window, words))
+    }
+
+    #[inline(always)]
+    fn unscanned(&mut self, at: *mut u64) -> Option<*mut u64> {
+        let end = self.scanning.map_or(self.scanning_to, |window| self.windows[window].gap.start);
+        if at.addr() < end { Some(at) } else { self.next_unscanned(at.addr()) }
+    }
+}
+
+impl Gaps {
+    /// Where scanning goes on, if what was being scanned is.
+    #[cold]
+    fn next_unscanned(&mut self, at: usize) -> Option<*mut u64> {
+        if let Some(window) = self.scanning {
+            self.windows[window].scanned = at;
+        }
+        while let Some(range) = self.unscanned.pop() {
+            if !range.is_empty() {
+                (self.scanning, self.scanning_to) = (None, range.end);
+                return Some(pointer(range.start));
+            }
+        }
+        let window = self.windows.iter().position(|window| window.scanned < window.gap.start)?;
+        self.scanning = Some(window);
+        Some(pointer(self.windows[window].scanned))
+    }
+}

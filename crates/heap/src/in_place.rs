@@ -1,0 +1,348 @@
+//! Collecting the old generation of a large heap where it is ([`crate::large`]): what its owner does.
+
+use crate::account::Class;
+use crate::block::{self, Move};
+use crate::gaps::Gaps;
+use crate::heap::{Heap, Rare, words_between};
+use crate::large::{Cycle, LARGE, Large, STEP, SWEPT_AT_ONCE};
+use crate::marking::{Help, Marking, Stage};
+use crate::marks::LongestGaps;
+use crate::old_space::{Block, OldSpace};
+use crate::purge;
+use crate::reserved;
+use crate::roots::Roots;
+use crate::sizes;
+use myriad_sync::Arc;
+use myriad_term::boxed::Header;
+use myriad_term::{Boxed, Kind, Term};
+use std::collections::BTreeSet;
+use std::ptr;
+
+/// A marking for which no helper comes is given up after so many collections, if the heap has become several times as large meanwhile.
+const PATIENT: u32 = 64;
+
+/// Where a heap's old objects go.
+pub(crate) trait Destination: OldSpace {
+    /// That of a heap, to which up to `words` words come, and where what comes is scanned from.
+    fn open(heap: &mut Heap, words: usize) -> (Self, *mut u64)
+    where
+        Self: Sized;
+
+    /// All has come; gives its words.
+    fn close(self, heap: &mut Heap, opened: *mut u64) -> usize;
+}
+
+impl Destination for Block {
+    fn open(heap: &mut Heap, _: usize) -> (Block, *mut u64) {
+        (Block { top: heap.old_top }, heap.old_top)
+    }
+
+    fn close(self, heap: &mut Heap, opened: *mut u64) -> usize {
+        debug_assert!(self.top <= heap.old_end, "C1: survivors were written beyond the old block");
+        heap.old_top = self.top;
+        words_between(opened, self.top)
+    }
+}
+
+impl Destination for Gaps {
+    fn open(heap: &mut Heap, words: usize) -> (Gaps, *mut u64) {
+        heap.make_usable(words);
+        let mut gaps = heap.large_mut().map_or_else(Gaps::default, |large| std::mem::take(&mut large.gaps));
+        let start = gaps.begin();
+        (gaps, start)
+    }
+
+    fn close(self, heap: &mut Heap, _: *mut u64) -> usize {
+        let Some(large) = heap.large_mut() else { return 0 };
+        large.gaps = self;
+        let filled = large.gaps.finish();
+        let words = large.note(&filled);
+        let (end, ahead) = (large.gaps.end(), large.ahead());
+        if heap.old_room() > ahead {
+            heap.make_usable(ahead);
+        }
+        heap.end_at(end);
+        if let Some(large) = heap.large_mut() {
+            large.populate();
+        }
+        words
+    }
+}
+
+impl Heap {
+    pub(crate) fn large(&self) -> Option<&Large> {
+        self.rare.as_ref().and_then(|rare| rare.large.as_deref())
+    }
+
+    fn large_mut(&mut self) -> Option<&mut Large> {
+        self.rare.as_mut().and_then(|rare| rare.large.as_deref_mut())
+    }
+
+    /// Work for a helper thread, that the last collection has found. Who does not give it to one keeps the old generation from being collected in place.
+    pub fn take_help(&mut self) -> Option<Help> {
+        self.large_mut().and_then(|large| large.help.pop())
+    }
+
+    /// An old generation with room for so many words: with addresses of its own, if it is large and there are any, else a block with room for as many again.
+    pub(crate) fn make_old(&mut self, words: usize, plan: Move) {
+        let size = sizes::at_least(words.saturating_mul(2));
+        debug_assert!(self.large().is_none(), "the old generation is still there");
+        if size >= LARGE
+            && let Some(large) = Large::new(words)
+        {
+            let start = large.range().0;
+            Class::Process.tally().come(0);
+            (self.old_start, self.old_top, self.old_limit, self.old_end) = (start, start, start, start);
+            self.rare.get_or_insert_default().large = Some(Box::new(large));
+            self.make_usable_for(words, plan.freed);
+        } else {
+            self.install_old_block(block::take_for(size, Class::Process, plan), size);
+        }
+    }
+
+    /// Of a large old generation, makes so many words behind what was ever used memory.
+    pub(crate) fn make_usable(&mut self, words: usize) {
+        self.make_usable_for(words, 0);
+    }
+
+    /// So many words are given back then.
+    fn make_usable_for(&mut self, words: usize, freed: usize) {
+        let Some(large) = self.large_mut() else { return };
+        let needed = large.gaps.end().wrapping_add(words);
+        if needed > large.usable {
+            let (start, reserved) = large.range();
+            let least = words_between(large.usable, needed).next_multiple_of(STEP / 8);
+            let more = least.min(words_between(large.usable, start.wrapping_add(reserved)));
+            block::require_for(more, Class::Process, Move { copied: 0, freed });
+            if !reserved::commit(large.usable.addr(), more * 8) {
+                block::out_of_memory(more, Class::Process);
+            }
+            large.usable = large.usable.wrapping_add(more);
+        }
+        if needed > self.old_end {
+            self.end_at(needed);
+        }
+    }
+
+    /// The memory that counts as the old generation's ends behind this address.
+    fn end_at(&mut self, needed: *mut u64) {
+        let (start, old_end) = (self.old_start, self.old_end);
+        let Some(large) = self.large_mut() else { return };
+        let words = words_between(start, needed).next_multiple_of(STEP / 8).min(words_between(start, large.usable));
+        let end = start.wrapping_add(words);
+        Class::Process.tally().resize((end.addr() as i64 - old_end.addr() as i64) / 8);
+        large.gaps.set_limit(end);
+        self.old_end = end;
+        self.show_end();
+    }
+
+    /// The bounds of the old generation are those of its free end.
+    fn show_end(&mut self) {
+        if let Some(end) = self.large().map(|large| large.gaps.end()) {
+            (self.old_top, self.old_limit) = (end, self.old_end);
+        }
+    }
+
+    /// All of a large old generation is new.
+    pub(crate) fn settle_old(&mut self) {
+        let (start, top, end) = (self.old_start, self.old_top, self.old_end);
+        if let Some(large) = self.large_mut() {
+            large.gaps = Gaps::at_end(top, end);
+            large.words = words_between(start, top);
+            (large.live, large.grown) = (large.words, 0);
+            self.end_at(top);
+        }
+    }
+
+    /// Takes so many words in one piece behind all that was ever used, for which there is room ([`Heap::old_room`]).
+    pub(crate) fn take_old(&mut self, words: usize) -> *mut u64 {
+        debug_assert!(words <= self.old_room(), "C1: the old generation has no room for {words} words");
+        self.make_usable(words);
+        let Some(large) = self.large_mut() else {
+            let at = self.old_top;
+            self.old_top = at.wrapping_add(words);
+            return at;
+        };
+        let at = large.gaps.take_at_end(words);
+        large.words += words;
+        large.grown += words;
+        self.show_end();
+        at
+    }
+
+    /// Gives the memory of an old generation back that was taken out.
+    ///
+    /// # Safety
+    /// It was the heap's, with so many words, and nobody refers to it.
+    pub(crate) unsafe fn give_old_generation(large: Option<Box<Large>>, start: *mut u64, words: usize) {
+        if large.is_some() {
+            Class::Process.tally().go(words);
+        } else {
+            // SAFETY: the caller's promise.
+            unsafe { block::give(start, words, Class::Process) };
+        }
+    }
+
+    /// Gives the old generation back. A helper that works at it may go on.
+    ///
+    /// # Safety
+    /// Nobody refers to it.
+    pub(crate) unsafe fn give_old(&mut self) {
+        let large = self.rare.as_mut().and_then(|rare| rare.large.take());
+        // SAFETY: the caller's promise.
+        unsafe { Heap::give_old_generation(large, self.old_start, self.old_block_words()) };
+    }
+
+    /// Takes a large old generation out, which is about to be emptied. No helper works at it any more.
+    pub(crate) fn take_large(&mut self) -> Option<Box<Large>> {
+        let mut large = self.rare.as_mut().and_then(|rare| rare.large.take())?;
+        large.stop();
+        Some(large)
+    }
+
+    /// Stops the helper that marks, since words of old objects are about to be written.
+    pub(crate) fn stop_marking(&mut self) {
+        if let Some(large) = self.large_mut() {
+            large.stop();
+        }
+    }
+
+    /// Are the words that lead from the old generation to bundles being looked for?
+    pub(crate) fn is_marked(&self) -> bool {
+        self.large().is_some_and(|large| large.cycle.is_some())
+    }
+
+    /// A minor collection is over: goes on with the marking of a large old generation, or begins one.
+    pub(crate) fn advance_marking(&mut self, roots: &Roots<'_>) {
+        let Some(large) = self.large_mut() else { return };
+        let Some(cycle) = &mut large.cycle else {
+            let is_due = large.grown >= large.patience();
+            if is_due
+                || self.old_off_heap.binary_words > self.old_bin_vheap_limit
+                || self.minor_gcs >= self.fullsweep_after
+            {
+                self.begin_marking(roots);
+            }
+            return;
+        };
+        let marking = Arc::clone(&cycle.marking);
+        cycle.collections += 1;
+        if cycle.collections > PATIENT && large.grown - cycle.grown > 2 * cycle.words + 8 * LARGE {
+            // No helper comes.
+            large.stop();
+            self.request_fullsweep();
+            return;
+        }
+        let (marked, ready) = marking.stage(|stage| match stage {
+            Stage::Marked(bundles) => (Some(std::mem::take(bundles)), None),
+            Stage::Ready(live, longest) => (None, Some((*live, std::mem::take(longest)))),
+            _ => (None, None),
+        });
+        if let Some(bundles) = marked {
+            self.sweep_marked(&marking, bundles);
+        } else if let Some((live, longest)) = ready {
+            self.use_gaps(marking, live, longest);
+        }
+    }
+
+    /// Takes the words that lead into the old generation.
+    fn begin_marking(&mut self, roots: &Roots<'_>) {
+        let Some(large) = self.large() else { return };
+        let (start, end) = (self.old_start, large.gaps.end());
+        let mut into_old = Vec::new();
+        let mut look = |word: u64| {
+            // SAFETY: only looked at.
+            let term = unsafe { Term::from_raw(word) };
+            if !term.is_immediate() && (start..end).contains(&term.object_ptr()) {
+                into_old.push(word);
+            }
+        };
+        // SAFETY: heap/H1 and heap/H2; the fragments have just been emptied.
+        unsafe { purge::each_term(self.start, self.htop, |slot| look(*slot)) };
+        self.stack().iter().for_each(|word| look(*word));
+        for (at, len) in roots.spans() {
+            // SAFETY: a listed root is an initialised word.
+            (0..len).for_each(|i| look(unsafe { *at.add(i) }));
+        }
+        let marking = Arc::new(Marking::new(&large.memory, words_between(start, end), into_old));
+        self.minor_gcs = 0;
+        if let Some(Rare { large: Some(large), held, .. }) = self.rare.as_deref_mut() {
+            held.begin_marking();
+            large.help.push(Help::mark(&marking, None));
+            large.cycle = Some(Cycle {
+                marking,
+                swept: ptr::null_mut(),
+                bundles: None,
+                is_swept: false,
+                collections: 0,
+                grown: large.grown,
+                words: large.words,
+            });
+        }
+    }
+
+    /// All that lives is marked: gives back the counts of a part of the others. When no others are left, a helper releases the gaps.
+    fn sweep_marked(&mut self, marking: &Arc<Marking>, bundles: BTreeSet<usize>) {
+        let Some(Rare { large: Some(large), .. }) = self.rare.as_deref_mut() else { return };
+        let Some(cycle) = &mut large.cycle else { return };
+        cycle.bundles.get_or_insert(bundles);
+        let (mut words, mut left) = (0, SWEPT_AT_ONCE);
+        loop {
+            // SAFETY: heap/H5: the chain holds off-heap objects of the old generation, and nobody refers to those that are not marked.
+            unsafe {
+                let chain = &mut self.old_off_heap;
+                let at = if cycle.swept.is_null() { chain.first } else { Boxed::at(cycle.swept).off_heap_next() };
+                if at.is_null() {
+                    break;
+                }
+                if left == 0 {
+                    self.old_off_heap.binary_words -= words.min(self.old_off_heap.binary_words);
+                    return;
+                }
+                left -= 1;
+                let object = Boxed::at(at);
+                if marking.marks.place(at.addr()).is_none_or(|place| marking.marks.is_set(place)) {
+                    cycle.swept = at;
+                    continue;
+                }
+                let next = object.off_heap_next();
+                if cycle.swept.is_null() {
+                    chain.first = next;
+                } else {
+                    Boxed::at(cycle.swept).set_off_heap_next(next);
+                }
+                if object.kind() == Kind::SharedBinary {
+                    words += object.word(0) as usize / 8;
+                }
+                object.release_off_heap();
+                *at = Header::new(Kind::Filler, object.size()).raw();
+            }
+        }
+        cycle.is_swept = true;
+        let earlier = large.gaps.keep(2 * large.promoted, &marking.marks);
+        marking.stage(|stage| *stage = Stage::Release);
+        large.help.push(Help::mark(marking, earlier));
+        self.old_off_heap.binary_words -= words.min(self.old_off_heap.binary_words);
+        self.show_end();
+        self.adapt_limits(true);
+    }
+
+    /// The gaps may be filled from now on.
+    fn use_gaps(&mut self, marking: Arc<Marking>, live: usize, longest: LongestGaps) {
+        let Some(Rare { large: Some(large), held, .. }) = self.rare.as_deref_mut() else { return };
+        let behind = words_between(marking.marks.address(marking.marks.words()), large.gaps.end());
+        let used = marking.marks.words() + behind;
+        // Nothing refers to the others any more, for what was dead has been overwritten (heap.large/LG1).
+        let bundles = large.cycle.take().and_then(|cycle| cycle.bundles).unwrap_or_default();
+        let words = held.end_marking(&bundles);
+        self.old_off_heap.binary_words -= words.min(self.old_off_heap.binary_words);
+        large.words = live + behind;
+        (large.live, large.grown) = (large.words, 0);
+        large.gaps.refill(marking, longest);
+        let is_sparse = used > 2 * large.live + 8 * LARGE;
+        self.show_end();
+        if is_sparse {
+            self.request_fullsweep();
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The old generation of a large heap: it stays in place, and what dies in it leaves gaps that are filled again.
+//!
+//! To empty a gigabyte into another one takes half a second, and a second gigabyte. So an old generation of [`LARGE`] words and more has a range of addresses of its
+//! own, which it never leaves but for who asks for a collection of all. When it has grown by a part of what lived at last, a minor collection takes
+//! the words that lead into it; a helper thread marks what lives (`marking.rs`) while the process runs; the minor collections that follow sweep the chain of counted
+//! objects piece by piece; then a helper makes the gaps objects without terms and gives the memory of large ones back to the system; and from then on what is promoted
+//! goes into the gaps (`gaps.rs`). So no stop of the process is longer than a minor collection and one such piece.
+//!
+//! LG1. All objects lie below `gaps.end()`; what lies between them is filler. What was dead when a marking began is overwritten only after all of it was
+//!      replaced by filler: so every object, dead or not, refers to objects.
+//! LG2. While bits are being set, the bits of all that was promoted since are set by the owner, or it lies behind what is marked.
+
+use crate::gaps::Gaps;
+use crate::marking::{Help, Marking, Reservation, Walk};
+use myriad_sync::{Arc, memory};
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// Are bounds so small that small heaps meet every way of collecting?
+const TRIED: bool = cfg!(any(test, heap_check));
+/// Words of an old generation from which on it has addresses of its own: 4 MB.
+pub(crate) const LARGE: usize = if TRIED { 1000 } else { 512 * 1024 };
+/// Bytes of addresses to reserve, at most and at least.
+const MOST: usize = if TRIED { 4 << 20 } else { 64 << 30 };
+const LEAST: usize = if TRIED { 1 << 20 } else { 1 << 30 };
+/// Bytes that become usable at once.
+pub(crate) const STEP: usize = 2 << 20;
+/// Counted objects that one collection looks at.
+pub(crate) const SWEPT_AT_ONCE: usize = if TRIED { 3 } else { 4096 };
+/// Up to so many words of growth a heap may be marked less often than [`SHARE`] says.
+const UNHURRIED: usize = if TRIED { 100 } else { 16 << 20 };
+/// A heap is marked when it has grown by this part of what lived.
+const SHARE: usize = 5;
+
+/// A marking that is not over.
+pub(crate) struct Cycle {
+    pub(crate) marking: Arc<Marking>,
+    /// The last object of the chain that is known to live; null before the first.
+    pub(crate) swept: *mut u64,
+    /// The bundles to which the old generation refers, when that is known.
+    pub(crate) bundles: Option<BTreeSet<usize>>,
+    /// The chain is swept, and what can be filled until the gaps are released has its bits.
+    pub(crate) is_swept: bool,
+    /// Collections since it began.
+    pub(crate) collections: u32,
+    /// What [`Large::grown`] and [`Large::words`] were then.
+    pub(crate) grown: usize,
+    pub(crate) words: usize,
+}
+
+/// The old generation of a large heap.
+pub(crate) struct Large {
+    pub(crate) memory: Arc<Reservation>,
+    /// What lies before it may be used. (The heap's `old_end` lies before it, behind what is used.)
+    pub(crate) usable: *mut u64,
+    pub(crate) gaps: Gaps,
+    /// Words of objects, dead ones too, but not of known gaps.
+    pub(crate) words: usize,
+    /// Words that lived when the last marking was over.
+    pub(crate) live: usize,
+    /// Words promoted since then.
+    pub(crate) grown: usize,
+    /// Words promoted by the last collection.
+    pub(crate) promoted: usize,
+    pub(crate) cycle: Option<Cycle>,
+    /// What helpers are to do.
+    pub(crate) help: Vec<Help>,
+    /// Memory has been taken for what lies before it, or is asked for.
+    populated: *mut u64,
+}
+
+impl Large {
+    /// Without addresses it is none.
+    pub(crate) fn new(words: usize) -> Option<Large> {
+        let needed = words * 8 + STEP;
+        let addresses = memory::address_space();
+        let memory = if addresses == usize::MAX {
+            Reservation::new(MOST.max(2 * needed), LEAST.max(2 * needed))?
+        } else {
+            // What the process may have at all is also for others.
+            Reservation::new((addresses / 32).min(8 * needed), 2 * needed)?
+        };
+        let start = memory.start();
+        let gaps = Gaps::at_end(start, start);
+        Some(Large {
+            memory: Arc::new(memory),
+            usable: start,
+            populated: start,
+            gaps,
+            words: 0,
+            live: 0,
+            grown: 0,
+            promoted: 0,
+            cycle: None,
+            help: Vec::new(),
+        })
+    }
+
+    pub(crate) fn range(&self) -> (*mut u64, usize) {
+        (self.memory.start(), self.memory.words())
+    }
+
+    /// Words of objects, as far as is known.
+    pub(crate) fn words(&self) -> usize {
+        self.words
+    }
+
+    /// Words that can still come behind all that was ever used.
+    pub(crate) fn room(&self) -> usize {
+        let (start, words) = self.range();
+        words - (self.gaps.end().addr() - start.addr()) / 8
+    }
+
+    /// Where objects lie, and filler (LG1).
+    pub(crate) fn area(&self) -> (*mut u64, *mut u64) {
+        (self.range().0, self.gaps.end())
+    }
+
+    /// Keeps the area as it is.
+    pub(crate) fn walk(&self) -> Option<Walk<'_>> {
+        self.cycle.as_ref().map(|cycle| cycle.marking.walk())
+    }
+
+    /// A collection has put something into these places.
+    pub(crate) fn note(&mut self, filled: &[Range<usize>]) -> usize {
+        let words = filled.iter().map(|range| range.len() / 8).sum();
+        self.words += words;
+        self.grown += words;
+        self.promoted = words;
+        if let Some(cycle) = self.cycle.as_ref().filter(|cycle| !cycle.is_swept) {
+            let marks = &cycle.marking.marks;
+            for range in filled {
+                // LG2; what lies behind what is marked has no bits.
+                if let Some(place) = marks.place(range.start) {
+                    let is_first = marks.set(place, (range.len() / 8).min(marks.words() - place));
+                    debug_assert!(is_first, "LG2: a gap that is filled is marked already");
+                }
+            }
+        }
+        words
+    }
+
+    /// How much may be promoted before the next marking: a part of what lives. (If more is promoted from then until there are new gaps than the others hold, the end
+    /// grows, and there is room enough the next time.)
+    pub(crate) fn patience(&self) -> usize {
+        (self.live / SHARE).max(UNHURRIED.min(self.live / 2)).max(LARGE / 4)
+    }
+
+    /// Behind the end there should be so many words for which there is memory already: to take it is the system's work, and may take longer than a collection.
+    pub(crate) fn ahead(&self) -> usize {
+        (self.words / 16).clamp(STEP / 8, 16 * STEP / 8)
+    }
+
+    /// Has a helper take memory behind the end, if little of it is left, and for a large gap whose memory was the system's.
+    pub(crate) fn populate(&mut self) {
+        for gap in self.gaps.take_fresh() {
+            self.help.push(Help::populate(&self.memory, gap));
+        }
+        let end = self.gaps.end();
+        if end.wrapping_add(self.ahead() / 2) <= self.populated {
+            return;
+        }
+        let from = end.max(self.populated);
+        let to = end.wrapping_add(self.ahead()).min(self.usable);
+        if from < to {
+            self.help.push(Help::populate(&self.memory, from.addr()..to.addr()));
+            self.populated = to;
+        }
+    }
+
+    pub(crate) fn stop(&mut self) {
+        self.help.clear();
+        if let Some(cycle) = self.cycle.take() {
+            cycle.marking.stop();
+        }
+    }
+}
+
+impl Drop for Large {
+    fn drop(&mut self) {
+        if let Some(cycle) = self.cycle.take() {
+            cycle.marking.abandon();
+        }
+    }
+}

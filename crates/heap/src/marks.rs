@@ -1,0 +1,268 @@
+//! [`Marks`]: one bit for each word of an address range, and the gaps between the words whose bits are set.
+//!
+//! Several threads set bits at once. Who reads objects because bits say that they are there needs the bits' Acquire (heap.marks/MK1).
+//!
+//! MK1. A bit that is set with Release is set after the words are written, and who sees it with Acquire sees the words.
+
+use crate::account::Class;
+use crate::block;
+use crate::reserved;
+use myriad_sync::atomic::{AtomicU64, Ordering};
+use myriad_term::Kind;
+use myriad_term::boxed::Header;
+use std::ops::Range;
+use std::ptr::NonNull;
+
+const BITS: usize = u64::BITS as usize;
+
+/// One bit for each word from an address on.
+pub(crate) struct Marks {
+    base: usize,
+    words: usize,
+    bits: NonNull<AtomicU64>,
+}
+
+// SAFETY: the bits are atomics in memory of their own.
+unsafe impl Send for Marks {}
+// SAFETY: as above.
+unsafe impl Sync for Marks {}
+
+/// The bits from `from` to `to` of one word of them.
+fn mask(from: usize, to: usize) -> u64 {
+    debug_assert!(from < to && to <= BITS, "no bits");
+    u64::MAX >> (BITS - (to - from)) << from
+}
+
+impl Marks {
+    /// None is set.
+    pub(crate) fn new(base: *mut u64, words: usize) -> Marks {
+        // Fresh pages are zero, and what of them is never touched takes no memory.
+        let len = Marks::len(words);
+        let Some(at) = reserved::reserve(len).filter(|at| reserved::commit(*at, len)) else {
+            block::out_of_memory(len / 8, Class::Process)
+        };
+        let bits = NonNull::new(std::ptr::with_exposed_provenance_mut(at)).unwrap_or(NonNull::dangling());
+        Marks { base: base.addr(), words, bits }
+    }
+
+    /// Bytes of the bits of so many words.
+    fn len(words: usize) -> usize {
+        (words.div_ceil(BITS) * 8).max(1).next_multiple_of(4096)
+    }
+
+    #[inline(always)]
+    fn bits(&self) -> &[AtomicU64] {
+        // SAFETY: so many were made, and zero is a value of an atomic.
+        unsafe { std::slice::from_raw_parts(self.bits.as_ptr(), self.words.div_ceil(BITS)) }
+    }
+
+    /// How many words it covers.
+    pub(crate) fn words(&self) -> usize {
+        self.words
+    }
+
+    /// The number of a word, if it is covered.
+    #[inline(always)]
+    pub(crate) fn place(&self, at: usize) -> Option<usize> {
+        let place = at.wrapping_sub(self.base) / 8;
+        (place < self.words).then_some(place)
+    }
+
+    /// The word of this number.
+    pub(crate) fn address(&self, place: usize) -> *mut u64 {
+        std::ptr::with_exposed_provenance_mut(self.base + place * 8)
+    }
+
+    /// Is the bit set?
+    #[inline(always)]
+    pub(crate) fn is_set(&self, place: usize) -> bool {
+        // Relaxed: the answer says nothing about what the word holds.
+        self.bits()[place / BITS].load(Ordering::Relaxed) >> (place % BITS) & 1 != 0
+    }
+
+    /// Sets the bits of `words` words; gives whether the first was not set.
+    #[inline(always)]
+    pub(crate) fn set(&self, place: usize, words: usize) -> bool {
+        debug_assert!(words > 0 && place + words <= self.words, "marks beyond the range");
+        let (word, bit) = (place / BITS, place % BITS);
+        let first = mask(bit, BITS.min(bit + words));
+        // Release: MK1.
+        let before = self.bits()[word].fetch_or(first, Ordering::Release);
+        if before >> bit & 1 != 0 {
+            return false;
+        }
+        if bit + words > BITS {
+            self.set_rest(word + 1, bit + words - BITS);
+        }
+        true
+    }
+
+    #[cold]
+    fn set_rest(&self, from: usize, bits: usize) {
+        for (word, left) in (from..).zip((1..=bits).rev().step_by(BITS)) {
+            // Release: MK1.
+            self.bits()[word].fetch_or(mask(0, left.min(BITS)), Ordering::Release);
+        }
+    }
+
+    /// How many bits are set.
+    pub(crate) fn count(&self) -> usize {
+        // Relaxed: the caller knows that nobody sets any.
+        self.bits().iter().map(|bits| bits.load(Ordering::Relaxed).count_ones() as usize).sum()
+    }
+
+    /// The first word at or after `place`, before `end`, whose bit is `set`; `end` if there is none.
+    fn find(&self, place: usize, end: usize, set: bool) -> usize {
+        let end = end.min(self.words);
+        let mut place = place;
+        while place < end {
+            // Acquire: pairs with the Release of `set` (MK1).
+            let bits = self.bits()[place / BITS].load(Ordering::Acquire);
+            let bits = if set { bits } else { !bits } >> (place % BITS);
+            if bits != 0 {
+                return end.min(place + bits.trailing_zeros() as usize);
+            }
+            place = (place / BITS + 1) * BITS;
+        }
+        end
+    }
+
+    /// The next run of words at or after `place`, begun before `end`, whose bits are not set.
+    pub(crate) fn next_free(&self, place: usize, end: usize) -> Option<Range<usize>> {
+        let start = self.find(place, end, false);
+        (start < end.min(self.words)).then(|| start..self.find(start, self.words, true))
+    }
+
+    /// The next run of words at or after `place` whose bits are set.
+    pub(crate) fn next_set(&self, place: usize) -> Option<Range<usize>> {
+        let start = self.find(place, self.words, true);
+        (start < self.words).then(|| start..self.find(start, self.words, false))
+    }
+}
+
+impl Drop for Marks {
+    fn drop(&mut self) {
+        // SAFETY: reserved with this length; nobody has a reference to it.
+        unsafe { reserved::unreserve(self.bits.as_ptr().addr(), Marks::len(self.words)) };
+    }
+}
+
+/// How long the longest gap is, the longest run of words without bits, that begins in each piece of a range: up to what a number holds, and at least, for gaps
+/// may have been filled since.
+#[derive(Default)]
+pub(crate) struct LongestGaps(Vec<u16>);
+
+/// Words of a piece.
+const PIECE: usize = if cfg!(test) { 64 } else { 1024 };
+
+impl LongestGaps {
+    /// None is known.
+    pub(crate) fn new(marks: &Marks) -> LongestGaps {
+        LongestGaps(vec![0; marks.words().div_ceil(PIECE)])
+    }
+
+    /// There is a gap.
+    pub(crate) fn note(&mut self, gap: &Range<usize>) {
+        let known = &mut self.0[gap.start / PIECE];
+        *known = (*known).max(u16::try_from(gap.len()).unwrap_or(u16::MAX));
+    }
+
+    /// The first gap at or behind a place with so many words, of those that are known.
+    pub(crate) fn find(&mut self, marks: &Marks, place: usize, size: usize) -> Option<Range<usize>> {
+        let least = u16::try_from(size).unwrap_or(u16::MAX);
+        let mut place = place;
+        while place < marks.words() {
+            let piece = place / PIECE;
+            let end = (piece + 1) * PIECE;
+            let known = self.0.get_mut(piece)?;
+            if *known >= least {
+                let mut from = place;
+                while let Some(gap) = marks.next_free(from, end) {
+                    if gap.len() >= size {
+                        return Some(gap);
+                    }
+                    from = gap.end;
+                }
+                if place.is_multiple_of(PIECE) && size == usize::from(least) {
+                    *known = least - 1;
+                }
+            }
+            place = end;
+        }
+        None
+    }
+}
+
+/// Makes so many words that nobody refers to objects without terms.
+///
+/// # Safety
+/// They are the caller's.
+pub(crate) unsafe fn fill(at: *mut u64, words: usize) {
+    let (mut at, mut left) = (at, words);
+    while left > 0 {
+        let words = left.min(Header::MAX_SIZE);
+        // SAFETY: the caller's promise.
+        unsafe {
+            *at = Header::new(Kind::Filler, words - 1).raw();
+            at = at.add(words);
+        }
+        left -= words;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use myriad_testing::Random;
+
+    #[test]
+    fn runs_are_those_of_a_plain_list() {
+        let mut random = Random::new(7);
+        for _ in 0..if cfg!(miri) { 3 } else { 300 } {
+            let words = 1 + random.below(700);
+            let mut block = vec![0u64; words];
+            let marks = Marks::new(block.as_mut_ptr(), words);
+            let mut plain = vec![false; words];
+            for _ in 0..random.below(20) {
+                let place = random.below(words);
+                let len = (1 + random.below(200)).min(words - place);
+                // Objects do not overlap.
+                if !plain[place..place + len].contains(&true) {
+                    assert!(marks.set(place, len));
+                    plain[place..place + len].fill(true);
+                }
+                assert!(!plain[place] || !marks.set(place, 1));
+            }
+            assert_eq!(marks.count(), plain.iter().filter(|set| **set).count());
+            let (mut free, mut at) = (vec![false; words], 0);
+            while let Some(run) = marks.next_free(at, words) {
+                free[run.clone()].fill(true);
+                at = run.end;
+            }
+            let (mut set, mut at) = (vec![false; words], 0);
+            while let Some(run) = marks.next_set(at) {
+                set[run.clone()].fill(true);
+                at = run.end;
+            }
+            assert_eq!(set, plain);
+            assert!(free.iter().zip(&plain).all(|(free, set)| free != set));
+            let mut longest = LongestGaps::new(&marks);
+            let mut at = 0;
+            while let Some(run) = marks.next_free(at, words) {
+                longest.note(&run);
+                at = run.end;
+            }
+            for size in [1, 2, 30, 100, 1] {
+                let found = longest.find(&marks, 0, size);
+                let first = (0..words).find(|at| {
+                    let begins = !plain[*at] && (*at == 0 || plain[at - 1]);
+                    begins && plain[*at..].iter().take(size).filter(|set| !**set).count() == size
+                });
+                assert_eq!(found.map(|gap| gap.start), first);
+            }
+            assert_eq!(marks.place(marks.address(words - 1).addr()), Some(words - 1));
+            assert_eq!(marks.place(marks.address(words).addr()), None);
+            assert!((0..words).all(|place| marks.is_set(place) == plain[place]));
+        }
+    }
+}

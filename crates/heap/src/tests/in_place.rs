@@ -1,0 +1,153 @@
+//! Large old generations: they stay where they are, and what dies there leaves gaps that are filled again.
+
+use super::{SEEDS, STEPS, Walker, run_helped};
+use crate::{Heap, Help, Roots, Settings};
+use myriad_term::{Build, SharedBinary, Term};
+use myriad_testing::Random;
+
+/// A minor collection, and what helpers have to do, at once.
+fn collect(heap: &mut Heap, roots: &mut [Term]) {
+    heap.check(&Roots::of(roots));
+    let was_small = heap.large().is_none();
+    // SAFETY: the roots are all that is used.
+    let report = unsafe { heap.collect(0, &mut Roots::of(roots)) }.unwrap();
+    assert!(!report.fullsweep || was_small, "{:?} {} {}", heap.info(), range_words(heap), heap.collections());
+    while let Some(help) = heap.take_help() {
+        heap.check(&Roots::of(roots));
+        help.run();
+    }
+    heap.check(&Roots::of(roots));
+}
+
+/// A heap with a large old generation, to which the roots refer: lists of so many cells each.
+fn large_heap(roots: &mut [Term], cells: usize) -> Heap {
+    let mut heap = Heap::new(&Settings::default());
+    for i in 0..roots.len() {
+        roots[i] = list(&mut heap, roots, i, cells);
+    }
+    while heap.large().is_none() {
+        collect(&mut heap, roots);
+        assert!(heap.collections() < 100, "{} words", heap.old_words());
+    }
+    heap
+}
+
+fn list(heap: &mut Heap, roots: &mut [Term], i: usize, cells: usize) -> Term {
+    if !heap.ensure(2 * cells) {
+        // SAFETY: as above.
+        unsafe { heap.collect(2 * cells, &mut Roots::of(roots)) }.unwrap();
+    }
+    (0..cells).fold(Term::NIL, |list, _| heap.cons(Term::small(i as i64), list))
+}
+
+fn range_words(heap: &Heap) -> usize {
+    let (start, end) = heap.old_area();
+    (end.addr() - start.addr()) / 8
+}
+
+#[test]
+fn gaps_are_filled() {
+    let mut roots = [Term::NIL; 40];
+    let mut heap = large_heap(&mut roots, 50);
+    let mut random = Random::new(5);
+    let mut most = 0;
+    for round in 0..if cfg!(miri) { 200 } else { 4_000 } {
+        let i = random.below(roots.len());
+        let cells = [3, 50, 50, 97][random.below(4)];
+        roots[i] = list(&mut heap, &mut roots, i, cells);
+        if round % 3 == 0 {
+            collect(&mut heap, &mut roots);
+        }
+        while let Some(help) = heap.take_help() {
+            help.run();
+        }
+        most = most.max(range_words(&heap));
+    }
+    for (i, root) in roots.iter().enumerate() {
+        assert!(root.list_length().is_some_and(|cells| [3, 50, 97].contains(&cells)));
+        assert_eq!(root.as_cons().unwrap().0, Term::small(i as i64));
+    }
+    // 40 lists of 50 cells at the mean.
+    assert!(most < 3 * 4_000, "{most} words were used for 4,000 that live");
+}
+
+#[test]
+fn what_is_marked_is_what_is_reachable() {
+    let mut roots = [Term::NIL; 30];
+    let mut heap = large_heap(&mut roots, 60);
+    // Deep and wide: rests of objects are more than the marker keeps.
+    let mut deep = Term::NIL;
+    for i in 0..200 {
+        let wide = heap.tuple(&[deep, Term::small(i), deep, roots[i as usize % 20]]);
+        deep = heap.cons(wide, deep);
+    }
+    roots[29] = deep;
+    for _ in 0..3 {
+        collect(&mut heap, &mut roots);
+    }
+    roots[7..28].fill(Term::NIL);
+    heap.set_fullsweep_after(1);
+    for _ in 0..12 {
+        collect(&mut heap, &mut roots);
+    }
+    let mut walker = Walker::default();
+    roots.iter().for_each(|root| {
+        walker.hash(*root);
+    });
+    assert_eq!(heap.old_words() + heap.young_words(), walker.words);
+    assert!(range_words(&heap) > walker.words + 500, "nothing was moved");
+}
+
+#[test]
+fn counts_come_back_piece_by_piece() {
+    let shared = SharedBinary::from_bytes(&[1; 100]);
+    let mut roots = [Term::NIL; 40];
+    let mut heap = large_heap(&mut roots, 50);
+    for root in &mut roots[..20] {
+        let binary = heap.shared_binary(shared.clone());
+        *root = heap.cons(binary, Term::NIL);
+    }
+    for _ in 0..3 {
+        collect(&mut heap, &mut roots);
+    }
+    roots[..20].fill(Term::NIL);
+    heap.set_fullsweep_after(1);
+    let mut counts = vec![shared.references()];
+    while shared.references() > 1 {
+        collect(&mut heap, &mut roots);
+        counts.push(shared.references());
+        assert!(counts.len() < 40, "{counts:?}");
+    }
+    counts.dedup();
+    assert!(counts.len() > 4, "some at a time: {counts:?}");
+    assert!(roots[20..].iter().all(|root| root.list_length() == Some(50)));
+}
+
+#[test]
+fn a_heap_ends_before_its_helper_begins() {
+    let mut roots = [Term::NIL; 40];
+    let mut heap = large_heap(&mut roots, 50);
+    heap.set_fullsweep_after(0);
+    // SAFETY: the roots are all that is used.
+    unsafe { heap.collect(0, &mut Roots::of(&mut roots)) }.unwrap();
+    heap.set_fullsweep_after(1);
+    let mut roots = [Term::NIL; 40];
+    let mut heap = large_heap(&mut roots, 50);
+    heap.set_fullsweep_after(1);
+    let mut helps = Vec::new();
+    while !heap.is_marked() {
+        // SAFETY: as above.
+        unsafe { heap.collect(0, &mut Roots::of(&mut roots)) }.unwrap();
+        helps.extend(std::iter::from_fn(|| heap.take_help()));
+    }
+    drop(heap);
+    helps.into_iter().for_each(Help::run);
+}
+
+/// The model test, with helpers on threads of their own: heaps are collected, purged and dropped while these work.
+#[test]
+fn helpers_work_meanwhile() {
+    for seed in 300..300 + SEEDS {
+        run_helped(seed, STEPS, 15);
+    }
+}
