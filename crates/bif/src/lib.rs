@@ -101,6 +101,7 @@ pub static TABLES: &[&[BifDef]] = &[
     system::INFO,
     system::FLAGS,
     system::INTERNAL_FLAGS,
+    system::INSTRUMENT,
     system::STATISTICS,
     system::HALT,
     system::DISTRIBUTION,

@@ -1,19 +1,23 @@
-//! Totals over all heaps, for `erlang:memory/0` and `statistics(garbage_collection)`.
+//! What memory of heaps is taken for, and how much: for `erlang:memory/0`, `system_info({allocator, _})` and `statistics(garbage_collection)`.
 //!
-//! Sharded counters: a heap changes them only when a block comes or goes, not at each object.
+//! A block changes a ledger when it comes and when it goes; an object changes nothing. The ledger tells the blocks by the thread that took them,
+//! whoever gives them back.
 
-use myriad_sync::{ShardedCounter, ShardedTally, Tally};
+use myriad_sync::{Ledger, ShardedCounter, Tally};
 
-static PROCESS_BLOCKS: ShardedTally = ShardedTally::new();
-static FRAGMENTS: ShardedTally = ShardedTally::new();
-static BUNDLES: ShardedTally = ShardedTally::new();
-static LITERAL_RUNS: ShardedTally = ShardedTally::new();
+static PROCESS_BLOCKS: Ledger<WORD> = Ledger::new();
+static FRAGMENTS: Ledger<WORD> = Ledger::new();
+static BUNDLES: Ledger<WORD> = Ledger::new();
+static LITERAL_RUNS: Ledger<WORD> = Ledger::new();
 static COLLECTIONS: ShardedCounter = ShardedCounter::new();
 static RECLAIMED: ShardedCounter = ShardedCounter::new();
 
+/// Bytes of the unit that ledgers of heaps count in.
+pub const WORD: usize = 8;
+
 /// What memory is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Class {
+pub enum Class {
     /// Young and old blocks of processes.
     Process,
     /// Fragments: messages on their way, and objects that did not fit a block.
@@ -25,9 +29,12 @@ pub(crate) enum Class {
 }
 
 impl Class {
+    /// Those of the memory of processes: their heaps, what is on its way to them, and what they share.
+    pub const OF_PROCESSES: [Class; 3] = [Class::Process, Class::Fragment, Class::Bundle];
+
     /// Where its blocks are counted, and their words.
     #[inline]
-    pub(crate) fn tally(self) -> &'static ShardedTally {
+    pub fn ledger(self) -> &'static Ledger<WORD> {
         match self {
             Class::Process => &PROCESS_BLOCKS,
             Class::Fragment => &FRAGMENTS,
@@ -51,7 +58,7 @@ fn sum(counter: &ShardedCounter) -> usize {
 
 /// The blocks of all processes, all fragments, attached to a heap or not, and all bundles; their size in words.
 pub fn heaps() -> Tally {
-    PROCESS_BLOCKS.now() + FRAGMENTS.now() + BUNDLES.now()
+    Class::OF_PROCESSES.iter().fold(Tally::default(), |sum, class| sum + class.ledger().now())
 }
 
 /// All bundles; their size in words.
@@ -61,7 +68,7 @@ pub fn bundles() -> Tally {
 
 /// The runs of pages of all literal areas; their size in words.
 pub fn literals() -> Tally {
-    LITERAL_RUNS.now()
+    Class::Literal.ledger().now()
 }
 
 /// Number of collections since start.

@@ -3,8 +3,11 @@
 //! Most come from the global allocator, which keeps them warm per thread. Large blocks of heaps are mappings of their own: their
 //! memory goes back to the system at once, and what is never touched costs nothing. (Fragments are not: a large message is
 //! written whole and lives shortly, and then fresh pages cost more than the copy.)
+//!
+//! Each block is on the account of the thread that took it (`account.rs`). What keeps a block notes whose that is, and names it on giving back.
 
 use crate::account::Class;
+use myriad_sync::Account;
 use myriad_term::memory::{self, Demand, Purpose};
 use std::alloc::{Layout, alloc, dealloc};
 
@@ -81,20 +84,24 @@ pub(crate) struct Move {
     pub(crate) freed: usize,
 }
 
-/// A fresh block, uninitialised.
+/// A fresh block, uninitialised, and the account that it is on: the calling thread's.
 #[inline]
-pub(crate) fn take(words: usize, class: Class) -> *mut u64 {
-    take_for(words, class, Move { copied: words, freed: 0 })
+pub(crate) fn take(words: usize, class: Class) -> (*mut u64, Account) {
+    take_all(words, class, Move { copied: words, freed: 0 })
 }
 
-/// A fresh block, uninitialised, that takes the place of others.
+/// A fresh block, uninitialised, that takes the place of others; on the calling thread's account.
 #[inline]
 pub(crate) fn take_for(words: usize, class: Class, plan: Move) -> *mut u64 {
+    take_all(words, class, plan).0
+}
+
+#[inline]
+fn take_all(words: usize, class: Class, plan: Move) -> (*mut u64, Account) {
     debug_assert!(words > 0, "a block without words");
     debug_assert!(plan.copied <= words, "more is to be copied to a block than it has room for");
     let block = if is_mapped(words, class) { map(words, class, plan) } else { allocate(words, class) };
-    class.tally().come(words);
-    block
+    (block, class.ledger().come(words))
 }
 
 #[cold]
@@ -104,11 +111,21 @@ fn map(words: usize, class: Class, plan: Move) -> *mut u64 {
     if block.is_null() { out_of_memory(words, class) } else { block }
 }
 
-/// Gives a block back; null is no block.
+/// Gives a block back that is on the calling thread's account; null is no block.
 ///
 /// # Safety
 /// The block came from [`take`] with the same size and class, and no reference to it is left.
 pub(crate) unsafe fn give(block: *mut u64, words: usize, class: Class) {
+    // SAFETY: the caller's promise.
+    unsafe { give_of(block, words, class, Account::own()) };
+}
+
+/// As [`give`], of a block on any account.
+///
+/// # Safety
+/// As for [`give`].
+#[inline]
+pub(crate) unsafe fn give_of(block: *mut u64, words: usize, class: Class, account: Account) {
     if block.is_null() {
         return;
     }
@@ -116,7 +133,7 @@ pub(crate) unsafe fn give(block: *mut u64, words: usize, class: Class) {
         !is_mapped(words, class) || system::begins_mapping(block),
         "a block of {words} words came from the allocator: it is given back with another size than it was taken with"
     );
-    class.tally().go(words);
+    class.ledger().go(account, words);
     // SAFETY: the caller promises that the block came from `take` with this size and class, and is not used any more.
     unsafe {
         if is_mapped(words, class) {
@@ -127,7 +144,7 @@ pub(crate) unsafe fn give(block: *mut u64, words: usize, class: Class) {
     }
 }
 
-/// Gives the end of a block back, so that at least `keep` words stay; gives the words that it has then.
+/// Gives the end of a block back that is on the calling thread's account, so that at least `keep` words stay; gives the words that it has then.
 ///
 /// # Safety
 /// As for [`give`], of the words from `keep` on.
@@ -137,7 +154,7 @@ pub(crate) unsafe fn truncate(block: *mut u64, words: usize, keep: usize, class:
     if keep >= words || !is_mapped(words, class) || !system::CUTS {
         return words;
     }
-    class.tally().resize(-((words - keep) as i64));
+    class.ledger().resize(Account::own(), -((words - keep) as i64));
     // SAFETY: a mapping (`words > MAPPED`) stays one; both borders are page borders, or the end.
     unsafe { system::unmap(block.add(keep), words - keep) };
     keep
@@ -211,7 +228,7 @@ mod tests {
     #[test]
     fn large_blocks_are_cut() {
         let words = 8 * MAPPED + 7;
-        let block = take(words, Class::Process);
+        let (block, _) = take(words, Class::Process);
         // SAFETY: the block's own words; given back once.
         unsafe {
             block.add(words - 1).write(1);
@@ -221,7 +238,7 @@ mod tests {
             assert_eq!(*block.add(MAPPED), 2);
             assert_eq!(truncate(block, left, left, Class::Process), left);
             give(block, left, Class::Process);
-            let small = take(10, Class::Process);
+            let (small, _) = take(10, Class::Process);
             assert_eq!(truncate(small, 10, 1, Class::Process), 10);
             give(small, 10, Class::Process);
         }

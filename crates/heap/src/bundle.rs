@@ -13,6 +13,7 @@
 use crate::account::Class;
 use crate::bundle_area::{self as area, Range};
 use crate::phases::{self, Phase};
+use myriad_sync::Account;
 use myriad_sync::atomic::{AtomicBool, Ordering};
 use myriad_term::id::RefNumbers;
 use myriad_term::magic::magic_reference;
@@ -52,6 +53,8 @@ pub(crate) struct Bundle {
     block: NonNull<u64>,
     /// Words of the block.
     words: usize,
+    /// Whose it is.
+    account: Account,
     off_heap: OffHeap,
 }
 
@@ -130,12 +133,13 @@ thread_local! {
 struct Gone {
     block: NonNull<u64>,
     words: usize,
+    account: Account,
     off_heap: OffHeap,
 }
 
 impl Gone {
     fn free(mut self) {
-        Class::Bundle.tally().go(self.words);
+        Class::Bundle.ledger().go(self.account, self.words);
         // SAFETY: BU1: nobody holds the bundle, so its objects die, the counts first.
         unsafe {
             self.off_heap.release_all();
@@ -147,7 +151,7 @@ impl Gone {
 impl Drop for Bundle {
     fn drop(&mut self) {
         let off_heap = std::mem::replace(&mut self.off_heap, OffHeap::new());
-        let gone = Gone { block: self.block, words: self.words, off_heap };
+        let gone = Gone { block: self.block, words: self.words, account: self.account, off_heap };
         if FREEING.replace(true) {
             return GOING.with_borrow_mut(|going| going.push(gone));
         }
@@ -337,7 +341,7 @@ fn make(term: TermRef<'_>, words: usize, range: Range, holds: BTreeMap<usize, Ma
         return None;
     }
     let block = area::take(all)?;
-    Class::Bundle.tally().come(all);
+    let account = Class::Bundle.ledger().come(all);
     // SAFETY: the block has a header.
     let mut filling = Filling { top: unsafe { block.add(HEADER) }, free: all - HEADER, off_heap: OffHeap::new() };
     // SAFETY: the size of the same term with the same predicate. It lies in the block, and what it refers to beside is held there (BU2).
@@ -345,7 +349,8 @@ fn make(term: TermRef<'_>, words: usize, range: Range, holds: BTreeMap<usize, Ma
         copy::copy(term, words, &mut filling, |at| range.holds(at)).assume_held()
     });
     holds.into_values().for_each(|bundle| hold_in(&mut filling, bundle));
-    let counted = Magic::new(RefNumbers([0; 3]), Bundle { block, words: all, off_heap: filling.off_heap }).into_raw();
+    let counted =
+        Magic::new(RefNumbers([0; 3]), Bundle { block, words: all, account, off_heap: filling.off_heap }).into_raw();
     // SAFETY: the block's first word (BU3), which is no holder; the count is taken back once.
     unsafe {
         block.write(counted as u64);

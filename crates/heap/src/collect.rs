@@ -33,6 +33,7 @@ use crate::phases::{self, Phase};
 use crate::roots::Roots;
 use crate::sizes;
 use crate::sweep::Swept;
+use myriad_sync::Account;
 use myriad_term::OffHeap;
 use std::cell::Cell;
 use std::ptr;
@@ -537,7 +538,7 @@ impl Heap {
                 block::give(from_young.0, from_young.1, Class::Process);
             }
             if !minor {
-                Heap::give_old_generation(from_large, from_old.0, from_old.1);
+                Heap::give_old_generation(from_large, from_old.0, from_old.1, Account::own());
             }
             if BESIDE != beside::NOTHING {
                 self.drop_fragments();

@@ -38,14 +38,33 @@ pub(crate) struct Chunk {
 const _: () = assert!(size_of::<Chunk>() == 64);
 
 impl Chunk {
-    /// A fresh chunk of `words` words.
+    /// A fresh chunk of at least `words` words.
+    #[inline]
     pub(crate) fn take(words: usize) -> *mut Chunk {
-        let block = block::take(HEADER + words, Class::Fragment);
+        if words <= QueueLink::LARGEST_EXACT - HEADER {
+            Chunk::take_block(words + HEADER)
+        } else {
+            Chunk::take_large(words)
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_large(words: usize) -> *mut Chunk {
+        let Some(words) = words.checked_add(HEADER).and_then(QueueLink::block_size) else {
+            block::out_of_memory(words, Class::Fragment)
+        };
+        Chunk::take_block(words)
+    }
+
+    #[inline(always)]
+    fn take_block(words: usize) -> *mut Chunk {
+        let (block, account) = block::take(words, Class::Fragment);
         let chunk = block.cast::<Chunk>();
         // SAFETY: a fresh block that begins with room for the header.
         unsafe {
             chunk.write(Chunk {
-                link: QueueLink::of_block(HEADER + words),
+                link: QueueLink::of_block(words, account),
                 next: ptr::null_mut(),
                 top: block.add(HEADER),
                 off_heap: OffHeap::new(),
@@ -103,7 +122,8 @@ impl Chunk {
         // SAFETY: the caller's promise; read before the block goes.
         unsafe {
             debug_assert!(!(*this).link.is_shared(), "MB2: a block is freed that a heap and a message both have");
-            block::give(this.cast(), (*this).link.block_words(), Class::Fragment);
+            let (words, account) = ((*this).link.block_words(), (*this).link.account());
+            block::give_of(this.cast(), words, Class::Fragment, account);
         }
     }
 

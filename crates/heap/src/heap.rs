@@ -15,6 +15,7 @@ use crate::held::Held;
 use crate::large::Large;
 use crate::settings::{MaxHeapSize, Settings};
 use crate::sizes;
+use myriad_sync::Account;
 use myriad_term::boxed::Header;
 use myriad_term::{Alloc, Atom, Boxed, Kind, OffHeap, Term, am};
 use std::ptr::{self, NonNull};
@@ -78,6 +79,8 @@ pub struct Heap {
     pub(crate) tenure_next: bool,
     /// A collection is asked for.
     pub(crate) collect_next: bool,
+    /// Whose account the blocks are on: that of the thread that made or last collected the heap.
+    pub(crate) account: Account,
 }
 
 /// What few heaps have.
@@ -156,17 +159,17 @@ impl Heap {
     /// A heap whose first block has room for `words` too (the arguments of a spawn).
     pub fn with_room(settings: &Settings, words: usize) -> Heap {
         let size = sizes::at_least(settings.min_heap_size.max(words.saturating_add(RESERVED)));
-        let start = block::take(size, Class::Process);
-        Heap::in_block(settings, start, size)
+        let (start, account) = block::take(size, Class::Process);
+        Heap::in_block(settings, start, size, account)
     }
 
     /// A heap that has only fragments: what is made while the process's own is not to be touched. It is never collected, but
     /// joins that one ([`Heap::join`]).
     pub fn without_block(settings: &Settings) -> Heap {
-        Heap::in_block(settings, ptr::null_mut(), 0)
+        Heap::in_block(settings, ptr::null_mut(), 0, Account::SHARED)
     }
 
-    fn in_block(settings: &Settings, start: *mut u64, size: usize) -> Heap {
+    fn in_block(settings: &Settings, start: *mut u64, size: usize, account: Account) -> Heap {
         // The end of the block.
         let hend = start.wrapping_add(size);
         let mut heap = Heap {
@@ -196,6 +199,7 @@ impl Heap {
             fullsweep_next: false,
             tenure_next: false,
             collect_next: false,
+            account,
         };
         heap.set_max_heap_size(settings.max_heap_size);
         heap
@@ -600,6 +604,17 @@ impl Heap {
 
     // ---- memory as a whole
 
+    /// The blocks are on the calling thread's account from now on, as the blocks are that a collection takes and gives back: to be called before
+    /// any.
+    #[inline]
+    pub fn settle_here(&mut self) {
+        if self.account != Account::own() {
+            let blocks = [self.start, self.old_start].into_iter().filter(|block| !block.is_null()).count();
+            let words = self.block_words() + self.old_block_words();
+            Class::Process.ledger().adopt(&mut self.account, blocks, words);
+        }
+    }
+
     /// The memory areas that hold objects, as (start, end): both generations, fragments.
     pub(crate) fn each_area(&self, mut visit: impl FnMut(*mut u64, *mut u64)) {
         visit(self.start, self.htop);
@@ -680,7 +695,7 @@ impl Drop for Heap {
             self.off_heap.release_all();
             self.old_off_heap.release_all();
             self.drop_fragments();
-            block::give(self.start, self.block_words(), Class::Process);
+            block::give_of(self.start, self.block_words(), Class::Process, self.account);
             self.give_old();
             self.rare = None;
         }

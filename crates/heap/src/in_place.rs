@@ -12,7 +12,7 @@ use crate::purge;
 use crate::reserved;
 use crate::roots::Roots;
 use crate::sizes;
-use myriad_sync::Arc;
+use myriad_sync::{Account, Arc};
 use myriad_term::boxed::Header;
 use myriad_term::{Boxed, Kind, Term};
 use std::collections::BTreeSet;
@@ -91,7 +91,7 @@ impl Heap {
             && let Some(large) = Large::new(words)
         {
             let start = large.range().0;
-            Class::Process.tally().come(0);
+            Class::Process.ledger().come(0);
             (self.old_start, self.old_top, self.old_limit, self.old_end) = (start, start, start, start);
             self.rare.get_or_insert_default().large = Some(Box::new(large));
             self.make_usable_for(words, plan.freed);
@@ -130,7 +130,7 @@ impl Heap {
         let Some(large) = self.large_mut() else { return };
         let words = words_between(start, needed).next_multiple_of(STEP / 8).min(words_between(start, large.usable));
         let end = start.wrapping_add(words);
-        Class::Process.tally().resize((end.addr() as i64 - old_end.addr() as i64) / 8);
+        Class::Process.ledger().resize(Account::own(), (end.addr() as i64 - old_end.addr() as i64) / 8);
         large.gaps.set_limit(end);
         self.old_end = end;
         self.show_end();
@@ -173,13 +173,18 @@ impl Heap {
     /// Gives the memory of an old generation back that was taken out.
     ///
     /// # Safety
-    /// It was the heap's, with so many words, and nobody refers to it.
-    pub(crate) unsafe fn give_old_generation(large: Option<Box<Large>>, start: *mut u64, words: usize) {
+    /// It was the heap's, with so many words on this account, and nobody refers to it.
+    pub(crate) unsafe fn give_old_generation(
+        large: Option<Box<Large>>,
+        start: *mut u64,
+        words: usize,
+        account: Account,
+    ) {
         if large.is_some() {
-            Class::Process.tally().go(words);
+            Class::Process.ledger().go(account, words);
         } else {
             // SAFETY: the caller's promise.
-            unsafe { block::give(start, words, Class::Process) };
+            unsafe { block::give_of(start, words, Class::Process, account) };
         }
     }
 
@@ -190,7 +195,7 @@ impl Heap {
     pub(crate) unsafe fn give_old(&mut self) {
         let large = self.rare.as_mut().and_then(|rare| rare.large.take());
         // SAFETY: the caller's promise.
-        unsafe { Heap::give_old_generation(large, self.old_start, self.old_block_words()) };
+        unsafe { Heap::give_old_generation(large, self.old_start, self.old_block_words(), self.account) };
     }
 
     /// Takes a large old generation out, which is about to be emptied. No helper works at it any more.

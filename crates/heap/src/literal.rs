@@ -14,7 +14,7 @@ use crate::account::Class;
 use crate::block::{self, out_of_memory};
 use crate::reserved;
 use myriad_sync::atomic::{AtomicUsize, Ordering};
-use myriad_sync::{LockClass, Mutex, memory};
+use myriad_sync::{Account, LockClass, Mutex, memory};
 use myriad_term::{Alloc, OffHeap};
 use std::ptr::NonNull;
 
@@ -218,8 +218,11 @@ impl LiteralArea {
         // Each run is twice as long as the last: few runs an area, little room lost.
         let last = self.runs.last().map_or(0, |run| run.words);
         let pages = words.max((last * 2).min(1 << 17)).div_ceil(PAGE_WORDS);
-        let at = RANGE.lock().take(pages);
-        Class::Literal.tally().come(pages * PAGE_WORDS);
+        let at = {
+            let mut range = RANGE.lock();
+            Class::Literal.ledger().come_together(pages * PAGE_WORDS);
+            range.take(pages)
+        };
         let run = Run { start: std::ptr::with_exposed_provenance_mut(at), words: pages * PAGE_WORDS };
         debug_assert!(
             is_literal(run.start) && is_literal(run.end().wrapping_sub(1)),
@@ -282,7 +285,7 @@ impl Drop for LiteralArea {
         unsafe { self.off_heap.release_all() };
         for run in self.runs.drain(..) {
             reserved::decommit(run.start as usize, run.words * 8);
-            Class::Literal.tally().go(run.words);
+            Class::Literal.ledger().go(Account::SHARED, run.words);
             RANGE.lock().give(run.start as usize, run.words / PAGE_WORDS);
         }
     }

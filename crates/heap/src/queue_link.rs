@@ -1,5 +1,6 @@
 //! What a block begins with that may stand in a queue of signals.
 
+use myriad_sync::Account;
 use myriad_sync::cell::UnsafeCell;
 use std::ptr;
 
@@ -20,10 +21,17 @@ const JOINED: u64 = 1 << 1;
 const SHARED: u64 = 1 << 2;
 /// The word says where an earlier message is, too.
 const LEADS: u64 = 1 << 3;
-/// Where the size of the block begins, above what it is: both in one word, so that a message's header fills one cache line.
-const SIZE: u32 = 8;
-/// Where the way to an earlier message begins, if there is one; the size has the bits below.
+/// The size is told in [`UNIT`]s.
+const LARGE: u64 = 1 << 4;
+/// Where the number of the account begins that the block is on, and the size of the block: all in one word with what it is, so that a message's
+/// header fills one cache line.
+const ACCOUNT: u32 = 5;
+const SIZE: u32 = ACCOUNT + Account::BITS;
+const SIZE_BITS: u32 = WAY - SIZE;
+/// Where the way to an earlier message begins, if there is one.
 const WAY: u32 = 40;
+/// Words in which the size of a block is told that is too large for it to be told in words: 128 MB.
+const UNIT: usize = 4096;
 /// Ways are told in so many bytes: blocks lie at multiples of it.
 const STEP: i64 = 16;
 
@@ -40,10 +48,31 @@ impl QueueLink {
         QueueLink { next: UnsafeCell::new(ptr::null_mut()), state: OTHER }
     }
 
-    /// The link of a block of `words` words that may become a message.
+    /// Words of the largest block of those that may have any size.
+    pub(crate) const LARGEST_EXACT: usize = (1 << SIZE_BITS) - 1;
+
+    /// The words that a block must have for at least `words` words, as only so many sizes can be told; `None`: no block is so large.
     #[inline]
-    pub(crate) fn of_block(words: usize) -> QueueLink {
-        QueueLink { next: UnsafeCell::new(ptr::null_mut()), state: (words as u64) << SIZE }
+    pub(crate) fn block_size(words: usize) -> Option<usize> {
+        if words <= Self::LARGEST_EXACT {
+            return Some(words);
+        }
+        words.checked_next_multiple_of(UNIT).filter(|words| (words / UNIT) >> SIZE_BITS == 0)
+    }
+
+    /// The link of a block of `words` words (a [`block_size`](Self::block_size)) that may become a message, on an account.
+    #[inline]
+    pub(crate) fn of_block(words: usize, account: Account) -> QueueLink {
+        debug_assert_eq!(Self::block_size(words), Some(words), "the size of a block cannot be told");
+        let (size, large) = if words <= Self::LARGEST_EXACT { (words, 0) } else { (words / UNIT, LARGE) };
+        let state = (size as u64) << SIZE | u64::from(account.number()) << ACCOUNT | large;
+        QueueLink { next: UnsafeCell::new(ptr::null_mut()), state }
+    }
+
+    /// The account that the block is on.
+    #[inline]
+    pub(crate) fn account(&self) -> Account {
+        Account::of_number((self.state >> ACCOUNT) as u16 & ((1 << Account::BITS) - 1))
     }
 
     /// The cell for whichever queue the block is in.
@@ -61,8 +90,8 @@ impl QueueLink {
     /// Words of the block, this link included.
     #[inline]
     pub(crate) fn block_words(&self) -> usize {
-        let above = if self.state & LEADS == 0 { 0 } else { u64::BITS - WAY };
-        (self.state << above >> (SIZE + above)) as usize
+        let size = (self.state >> SIZE) as usize & ((1 << SIZE_BITS) - 1);
+        if self.state & LARGE == 0 { size } else { size * UNIT }
     }
 
     /// Notes where an earlier message was left for the same receiver, if it is near enough: some 100 MB.
@@ -70,7 +99,7 @@ impl QueueLink {
         debug_assert_eq!(self.state & LEADS, 0, "a message is left once");
         let way = (earlier.wrapping_sub(std::ptr::from_ref(self).addr()) as i64) / STEP;
         let is_near = way == way << WAY >> WAY;
-        if is_near && self.state >> WAY == 0 {
+        if is_near {
             self.state |= LEADS | (way as u64) << WAY;
         }
     }
@@ -120,7 +149,8 @@ impl QueueLink {
 
 #[cfg(test)]
 mod tests {
-    use super::{QueueLink, STEP};
+    use super::{QueueLink, STEP, UNIT};
+    use myriad_sync::Account;
 
     #[test]
     fn a_way_is_noted_beside_the_size() {
@@ -128,21 +158,36 @@ mod tests {
             (8, 5, true),
             (8, -5, true),
             (0, 0, true),
-            (u32::MAX as usize, (1 << 23) - 1, true),
+            ((1 << 24) - 1, (1 << 23) - 1, true),
+            (1 << 24, -(1 << 23), true),
+            (((1 << 24) - 1) * UNIT, 7, true),
             (1, -(1 << 23), true),
             (1, 1 << 23, false),
             (1, -(1 << 23) - 1, false),
-            (1 << 32, 1, false),
         ] {
-            let mut link = QueueLink::of_block(words);
+            let account = Account::of_number(1000);
+            let mut link = QueueLink::of_block(words, account);
             assert_eq!(link.earlier(), None);
             let earlier = (&raw const link).addr().wrapping_add_signed(steps * STEP as isize);
             link.set_earlier(earlier);
             assert_eq!(link.earlier().map(<*const u8>::addr), is_noted.then_some(earlier));
-            assert_eq!(link.block_words(), words);
+            assert_eq!((link.block_words(), link.account()), (words, account));
             link.set_shared();
             assert!(link.is_joined() && link.take_shared());
-            assert_eq!(link.block_words(), words);
+            assert_eq!((link.block_words(), link.account()), (words, account));
+        }
+    }
+
+    #[test]
+    fn a_large_block_has_a_size_that_can_be_told() {
+        for (words, size) in [
+            (0, Some(0)),
+            ((1 << 24) - 1, Some((1 << 24) - 1)),
+            ((1 << 24) + 1, Some((1 << 24) + UNIT)),
+            (UNIT << 24, None),
+            (usize::MAX, None),
+        ] {
+            assert_eq!(QueueLink::block_size(words), size);
         }
     }
 }

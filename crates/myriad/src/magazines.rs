@@ -12,8 +12,10 @@
 //! MG2. Each block of a class came from the allocator underneath with the class's whole size, so it serves every layout of that class.
 //! MG3. A magazine keeps [`MOST`] blocks and [`MOST_BYTES`] bytes at most; a thread that stays idle gives back all of them ([`give_back`]).
 
+use myriad_sync::atomic::{AtomicU16, Ordering::Relaxed};
 use myriad_sync::slot;
-use std::cell::UnsafeCell;
+use myriad_term::memory::Kept;
+use std::cell::Cell;
 use std::ptr;
 
 /// Bytes of the largest blocks that are kept.
@@ -77,23 +79,25 @@ struct Free {
 }
 
 /// The blocks of one class, the one that was freed last before the others.
-#[derive(Clone, Copy)]
 struct Magazine {
-    first: *mut Free,
-    blocks: u16,
+    first: Cell<*mut Free>,
+    /// Others read it, for [`kept`]: Relaxed, as it orders nothing.
+    blocks: AtomicU16,
 }
 
 impl Magazine {
-    const EMPTY: Magazine = Magazine { first: ptr::null_mut(), blocks: 0 };
+    const fn new() -> Magazine {
+        Magazine { first: Cell::new(ptr::null_mut()), blocks: AtomicU16::new(0) }
+    }
 
     /// The block that was freed last, or null.
     #[inline(always)]
-    fn take(&mut self) -> *mut u8 {
-        let block = self.first;
+    fn take(&self) -> *mut u8 {
+        let block = self.first.get();
         if !block.is_null() {
             // SAFETY: nobody else uses the block, which begins with this word since it was kept.
-            self.first = unsafe { (*block).next };
-            self.blocks -= 1;
+            self.first.set(unsafe { (*block).next });
+            self.count(|blocks| blocks - 1);
         }
         block.cast()
     }
@@ -103,35 +107,38 @@ impl Magazine {
     /// # Safety
     /// It is of the magazine's class, and nobody uses it.
     #[inline(always)]
-    unsafe fn keep(&mut self, block: *mut u8, most: u16) -> bool {
-        if self.blocks >= most {
+    unsafe fn keep(&self, block: *mut u8, most: u16) -> bool {
+        if self.blocks.load(Relaxed) >= most {
             return false;
         }
         let block: *mut Free = block.cast();
         // SAFETY: each class has room for a word, and every block is aligned to one.
-        unsafe { block.write(Free { next: self.first }) };
-        self.first = block;
-        self.blocks += 1;
+        unsafe { block.write(Free { next: self.first.get() }) };
+        self.first.set(block);
+        self.count(|blocks| blocks + 1);
         true
+    }
+
+    #[inline(always)]
+    fn count(&self, change: impl FnOnce(u16) -> u16) {
+        self.blocks.store(change(self.blocks.load(Relaxed)), Relaxed);
     }
 }
 
 /// The magazines of one thread, alone on their cache lines.
 #[repr(align(128))]
-struct Place(UnsafeCell<[Magazine; CLASSES]>);
+struct Place([Magazine; CLASSES]);
 
-// SAFETY: MG1.
+// SAFETY: MG1; what others read is atomic.
 unsafe impl Sync for Place {}
 
 /// What no thread has come to takes no memory.
-static PLACED: [Place; PLACES] = [const { Place(UnsafeCell::new([Magazine::EMPTY; CLASSES])) }; PLACES];
+static PLACED: [Place; PLACES] = [const { Place([const { Magazine::new() }; CLASSES]) }; PLACES];
 
 /// The calling thread's magazine of a class, if it has one.
 #[inline(always)]
-fn own(class: usize) -> Option<&'static mut Magazine> {
-    let place = &PLACED[slot::known(PLACES)?];
-    // SAFETY: MG1; no two of these references live at once, as nothing in between calls here.
-    Some(unsafe { &mut (*place.0.get())[class] })
+fn own(class: usize) -> Option<&'static Magazine> {
+    Some(&PLACED[slot::known(PLACES)?].0[class])
 }
 
 /// A block with room for so many bytes, of no more than a word's alignment; null: there is no memory.
@@ -189,6 +196,14 @@ pub unsafe fn give(block: *mut u8, size: usize) {
     unsafe { mi_free(block) };
 }
 
+/// What the thread with this number keeps, or what the last one that had it left.
+pub fn kept(thread: usize) -> Vec<Kept> {
+    let magazines = PLACED.get(thread).into_iter().flat_map(|place| place.0.iter().zip(SIZES));
+    let kept = magazines
+        .map(|(magazine, (bytes, _))| Kept { bytes: bytes.into(), blocks: magazine.blocks.load(Relaxed).into() });
+    kept.filter(|kept| kept.blocks > 0).collect()
+}
+
 /// Gives back what the calling thread keeps.
 pub fn give_back() {
     for class in 0..CLASSES {
@@ -224,11 +239,14 @@ mod tests {
         blocks.iter().for_each(|block| unsafe { give(*block, 99) });
         let kept: Vec<*mut u8> = (0..MOST).map(|_| take(112)).collect();
         assert!(kept.iter().eq(blocks[..MOST].iter().rev()));
-        assert!(own(class_of(100)).is_some_and(|magazine| magazine.first.is_null()));
+        assert!(own(class_of(100)).is_some_and(|magazine| magazine.first.get().is_null()));
+        assert_eq!(super::kept(slot::index()), []);
         // SAFETY: as above.
         kept.iter().for_each(|block| unsafe { give(*block, 112) });
+        assert_eq!(super::kept(slot::index()), [Kept { bytes: 112, blocks: MOST }]);
         give_back();
-        assert!(own(class_of(100)).is_some_and(|magazine| magazine.first.is_null() && magazine.blocks == 0));
+        assert!(own(class_of(100)).is_some_and(|magazine| magazine.first.get().is_null()));
+        assert_eq!(super::kept(slot::index()), []);
     }
 
     #[test]

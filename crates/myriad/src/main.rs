@@ -46,6 +46,8 @@ fn trim() {
 fn main() {
     crash::install();
     myriad_term::memory::trim_by(trim);
+    #[cfg(not(heap_check))]
+    myriad_term::memory::kept_by(magazines::kept);
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     let status = match words.split_first().map(|(first, rest)| (first.as_encoded_bytes(), rest)) {
         Some((b"version", _)) => {

@@ -11,8 +11,9 @@
 //! | [`info`] | `process_info/1,2`: asked, or read by a visitor |
 //! | [`stack`] | what stands on a process's Erlang stack, for people to read |
 //! | [`heap_walk`] | every object of every heap, message, table and timer |
-//! | [`memory`] | what takes how much memory |
+//! | [`memory`], [`allocators`] | what takes how much memory; by class and scheduler |
 
+pub mod allocators;
 pub mod crash_dump;
 pub mod debugger;
 pub mod dump_file;

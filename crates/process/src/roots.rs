@@ -73,6 +73,7 @@ impl<R: Runtime> OwnerState<R> {
         for term in messages.roots() {
             roots.push(from_mut(term));
         }
+        heap.settle_here();
         f(heap, &mut roots)
     }
 

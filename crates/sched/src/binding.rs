@@ -5,7 +5,7 @@
 
 use myriad_sync::machine::affinity::Thread;
 use myriad_sync::machine::{BindType, Machine, Place, Topology};
-use myriad_sync::{LockClass, Mutex};
+use myriad_sync::{LockClass, Mutex, slot};
 use std::io;
 
 static CLASS: LockClass = LockClass::new("scheduler_binding", 668);
@@ -44,6 +44,7 @@ impl Binding {
 
     /// The calling thread is that of scheduler `id` from now on, and is bound as that one is to be.
     pub fn enter(&self, id: usize) {
+        slot::be_named(id);
         let mut state = self.state.lock();
         state.threads[id].thread = Thread::current();
         let processor = state.order().get(id).copied();

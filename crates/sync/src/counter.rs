@@ -16,20 +16,20 @@ use std::iter::once;
 
 /// So many threads have shards of their own: the most schedulers that there can be (`+S`), and some beside. More than that share one, and the counters
 /// stay correct. What no thread has come to takes no memory in a static.
-const OWNED: usize = if cfg!(any(loom, feature = "single")) { 0 } else { 1024 + 64 };
+pub(crate) const OWNED: usize = if cfg!(any(loom, feature = "single")) { 0 } else { 1024 + 64 };
 
 /// Changes one of a shard's numbers by an amount.
-type Add = fn(&AtomicI64, i64);
+pub(crate) type Add = fn(&AtomicI64, i64);
 
 /// C1, of the calling thread's own shard.
-#[inline]
-fn add_alone(number: &AtomicI64, amount: i64) {
+#[inline(always)]
+pub(crate) fn add_alone(number: &AtomicI64, amount: i64) {
     number.store(number.load(Relaxed).wrapping_add(amount), Relaxed);
 }
 
 /// C1, of the shard that threads share.
-#[inline]
-fn add_shared(number: &AtomicI64, amount: i64) {
+#[inline(always)]
+pub(crate) fn add_shared(number: &AtomicI64, amount: i64) {
     number.fetch_add(amount, Relaxed);
 }
 

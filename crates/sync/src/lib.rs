@@ -17,6 +17,7 @@
 //! | --- | --- |
 //! | [`atomic`], [`cell`], [`thread`] | the facade; [`statics`] for atomics in statics |
 //! | [`pad`], [`slot`], [`counter`], [`backoff`] | cache lines, dense thread numbers, sharded counters, spinning |
+//! | [`ledger`], [`peak`] | what came and went, told by the thread that it came by; highest values |
 //! | [`class`], [`profile`] | lock classes, their order, and what contends |
 //! | [`mutex`], [`rwlock`], [`spin`], [`reactive`], [`mcs`], [`time_published`] | the locks; none is ever poisoned |
 //! | [`group_rwlock`], `reader_groups` | a readers-writer lock for many readers, and where they count |
@@ -77,6 +78,7 @@
 //! | [`Pins`] | "it goes", the pins | a pin, "it goes" |
 //! | [`BiasedLock`] | "I am inside", the holder | "no holder any more", who is inside |
 //! | [`Progress`] | "I am inside", shared structures | an object unlinked, the threads inside |
+//! | [`Peak`] | a limit, the era | an era, a limit |
 //!
 //! Such protocols are found in this crate only. Each is a type whose methods hold store and fence together, so that a caller cannot
 //! leave the fence out, and has a model that fails without it.
@@ -142,6 +144,7 @@ pub mod id_table;
 pub mod idle;
 #[cfg(interleaved)]
 pub mod interleave;
+pub mod ledger;
 #[cfg(all(test, not(interleaved)))]
 mod litmus;
 pub mod machine;
@@ -153,6 +156,7 @@ pub mod numbers;
 pub mod outside_wait;
 pub mod pad;
 pub mod parker;
+pub mod peak;
 pub mod pins;
 pub mod point;
 pub mod prefetch;
@@ -196,6 +200,7 @@ pub use extendible::Extendible;
 pub use group_rwlock::{GroupReadGuard, GroupRwLock, GroupWriteGuard, Spread};
 pub use id_table::{IdTable, Reserved};
 pub use idle::IdleSet;
+pub use ledger::{Account, Holding, Ledger};
 pub use machine::{available_parallelism, configured_processors, parallelism_at_start};
 pub use mailbox::{Mailbox, Visit};
 pub use mcs::McsLock;
@@ -203,6 +208,7 @@ pub use mutex::{Condvar, Mutex, MutexGuard};
 pub use outside_wait::{Outside, OutsideWait};
 pub use pad::CachePadded;
 pub use parker::Parker;
+pub use peak::{Era, Highest, Peak};
 pub use pins::Pins;
 pub use point::{drive_by, sim_point};
 pub use prefetch::{prefetch, prefetch_to_write};

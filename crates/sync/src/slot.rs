@@ -23,6 +23,12 @@ static NUMBERS: std::sync::Mutex<Numbers> = std::sync::Mutex::new(Numbers { free
 /// Numbers given so far: `Numbers::next`, to be read without the lock.
 static GIVEN: AtomicUsize = AtomicUsize::new(0);
 
+/// So many threads can have names: the most schedulers that there can be (`+S`).
+const NAMES: usize = 1024;
+
+/// The numbers of threads that have names, by name; one more, as 0 is none.
+static NAMED: [AtomicUsize; NAMES] = [const { AtomicUsize::new(0) }; NAMES];
+
 const UNKNOWN: usize = usize::MAX;
 /// The thread has given its number back.
 const GONE: usize = usize::MAX - 1;
@@ -84,6 +90,19 @@ pub fn known(most: usize) -> Option<usize> {
 /// How many numbers have been given: no thread has this one or a larger one, unless it has just begun.
 pub fn given() -> usize {
     GIVEN.load(Relaxed)
+}
+
+/// The calling thread goes by this name from now on, among the threads of its kind (schedulers), and keeps it as long as it lives.
+pub fn be_named(name: usize) {
+    if let (Some(index), Some(named)) = (own(usize::MAX), NAMED.get(name)) {
+        // Relaxed: who asks for figures of a thread that has just begun may do without.
+        named.store(index + 1, Relaxed);
+    }
+}
+
+/// The number of the thread with a name, if there is one.
+pub fn named(name: usize) -> Option<usize> {
+    NAMED.get(name)?.load(Relaxed).checked_sub(1)
 }
 
 /// Runs `work` under another number, for one thread that does the work of several in turn (back end `sim`). No other thread may have the number.

@@ -9,7 +9,7 @@ use crate::boxed::{Boxed, Kind};
 use crate::magic::Magic;
 use crate::memory;
 use crate::word::TermRef;
-use myriad_sync::{Count, Counted, Credits, ShardedTally, Tally};
+use myriad_sync::{Account, Count, Counted, Credits, Ledger, Tally};
 use std::alloc::{Layout, dealloc, realloc};
 use std::borrow::Cow;
 use std::ptr::NonNull;
@@ -26,12 +26,37 @@ struct Block {
     references: Count,
     len: usize,
     data: *mut u8,
+    room: Room,
+}
+
+/// The capacity of a block, and above it the account that it is on.
+#[derive(Clone, Copy)]
+struct Room(usize);
+
+impl Room {
+    /// Addresses have fewer bits, and so have sizes.
+    const BITS: u32 = 48;
+
+    #[inline]
+    fn new(capacity: usize, account: Account) -> Room {
+        debug_assert!(capacity <= FOREIGN, "{capacity} bytes are more than there are addresses");
+        Room(capacity | usize::from(account.number()) << Self::BITS)
+    }
+
     /// [`FOREIGN`] where the bytes are another object's.
-    capacity: usize,
+    #[inline]
+    fn capacity(self) -> usize {
+        self.0 & FOREIGN
+    }
+
+    #[inline]
+    fn account(self) -> Account {
+        Account::of_number((self.0 >> Self::BITS) as u16)
+    }
 }
 
 /// The capacity of a block that is a [`ForeignBlock`].
-const FOREIGN: usize = usize::MAX;
+const FOREIGN: usize = (1 << Room::BITS) - 1;
 
 /// A block whose bytes are part of an object, which it holds.
 #[repr(C)]
@@ -46,7 +71,19 @@ pub(crate) const DATA_OFFSET: usize = std::mem::offset_of!(Block, data);
 impl Block {
     /// Bytes that it takes in all.
     fn bytes(&self) -> usize {
-        if self.capacity == FOREIGN { size_of::<ForeignBlock>() } else { self.capacity + size_of::<Block>() }
+        Self::bytes_for(self.room.capacity())
+    }
+
+    #[inline]
+    fn bytes_for(capacity: usize) -> usize {
+        if capacity == FOREIGN { size_of::<ForeignBlock>() } else { capacity + size_of::<Block>() }
+    }
+
+    /// A block that is not in memory yet, but on the calling thread's account.
+    #[inline]
+    fn new(len: usize, data: *mut u8, capacity: usize) -> Block {
+        let account = SHARED.come(Self::bytes_for(capacity));
+        Block { references: Count::new(), len, data, room: Room::new(capacity, account) }
     }
 }
 
@@ -60,21 +97,22 @@ impl Counted for Block {
     unsafe fn free(block: NonNull<Block>) {
         // SAFETY: the last reference; the block and its data came from the global allocator with these layouts.
         unsafe {
-            if block.as_ref().capacity == FOREIGN {
-                SHARED.go(block.as_ref().bytes());
+            let (room, bytes) = (block.as_ref().room, block.as_ref().bytes());
+            SHARED.go(room.account(), bytes);
+            let capacity = room.capacity();
+            if capacity == FOREIGN {
                 return drop(Box::from_raw(block.cast::<ForeignBlock>().as_ptr()));
             }
             let block = Box::from_raw(block.as_ptr());
-            SHARED.go(block.bytes());
-            if block.capacity > 0 {
-                dealloc(block.data, Layout::array::<u8>(block.capacity).unwrap_unchecked());
+            if capacity > 0 {
+                dealloc(block.data, Layout::array::<u8>(capacity).unwrap_unchecked());
             }
         }
     }
 }
 
 /// All shared binaries, their blocks included.
-static SHARED: ShardedTally = ShardedTally::new();
+static SHARED: Ledger<1> = Ledger::new();
 
 /// References to widely shared binaries that schedulers keep.
 static CREDITS: Credits<Block> = Credits::new();
@@ -82,8 +120,13 @@ static CREDITS: Credits<Block> = Credits::new();
 /// All shared binaries, and the bytes that they take: `erlang:memory(binary)`. What only other threads keep ([`renew_references`])
 /// counts.
 pub fn shared() -> Tally {
+    ledger().now()
+}
+
+/// The same, by the thread that each was made by.
+pub fn ledger() -> &'static Ledger<1> {
     CREDITS.give_back();
-    SHARED.now()
+    &SHARED
 }
 
 /// The bytes that all shared binaries take, with those that only schedulers' kept references keep: costs no more than to add up.
@@ -120,7 +163,7 @@ impl SharedBinary {
             data.write_bytes(0, len);
             fill(std::slice::from_raw_parts_mut(data, len));
         }
-        Self::of_block(Block { references: Count::new(), len, data, capacity })
+        Self::of_block(Block::new(len, data, capacity))
     }
 
     /// A copy of the bytes.
@@ -129,7 +172,7 @@ impl SharedBinary {
         let data = alloc_bytes(capacity);
         // SAFETY: `capacity` fresh bytes, at least as many as the source has.
         unsafe { data.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
-        Self::of_block(Block { references: Count::new(), len: bytes.len(), data, capacity })
+        Self::of_block(Block::new(bytes.len(), data, capacity))
     }
 
     /// The same bytes, without copying where the vector's allocation fits.
@@ -139,11 +182,10 @@ impl SharedBinary {
         }
         let mut bytes = std::mem::ManuallyDrop::new(bytes);
         let (data, len, capacity) = (bytes.as_mut_ptr(), bytes.len(), bytes.capacity());
-        Self::of_block(Block { references: Count::new(), len, data, capacity })
+        Self::of_block(Block::new(len, data, capacity))
     }
 
     fn of_block(block: Block) -> SharedBinary {
-        SHARED.come(block.bytes());
         SharedBinary(NonNull::from(Box::leak(Box::new(block))))
     }
 
@@ -152,16 +194,15 @@ impl SharedBinary {
     /// # Safety
     /// So many bytes are there, and do not change, for as long as `owner` is held.
     pub unsafe fn of_object(owner: Magic, data: *const u8, len: usize) -> SharedBinary {
-        let block = Block { references: Count::new(), len, data: data.cast_mut(), capacity: FOREIGN };
-        let block = ForeignBlock { block, owner };
-        SHARED.come(block.block.bytes());
+        let block = ForeignBlock { block: Block::new(len, data.cast_mut(), FOREIGN), owner };
         SharedBinary(NonNull::from(Box::leak(Box::new(block))).cast())
     }
 
     /// The object whose bytes these are, if there is one.
     pub fn object(&self) -> Option<Magic> {
         // SAFETY: a block of this capacity is a foreign one, which holds its object.
-        (self.block().capacity == FOREIGN).then(|| unsafe { self.0.cast::<ForeignBlock>().as_ref() }.owner.clone())
+        (self.block().room.capacity() == FOREIGN)
+            .then(|| unsafe { self.0.cast::<ForeignBlock>().as_ref() }.owner.clone())
     }
 
     fn block(&self) -> &Block {
@@ -183,8 +224,8 @@ impl SharedBinary {
 
     /// Bytes that fit without moving.
     pub fn capacity(&self) -> usize {
-        let Block { len, capacity, .. } = *self.block();
-        if capacity == FOREIGN { len } else { capacity }
+        let Block { len, room, .. } = *self.block();
+        if room.capacity() == FOREIGN { len } else { room.capacity() }
     }
 
     /// Is this the only reference?
@@ -221,20 +262,22 @@ impl SharedBinary {
         let block = self.0.as_ptr();
         // SAFETY: the caller's promise of exclusive use of the tail (and of all, when it moves).
         unsafe {
-            if len > (*block).capacity {
+            let room = (*block).room;
+            let before = room.capacity();
+            if len > before {
                 let capacity = capacity.max(len);
-                let data = if (*block).capacity == 0 {
+                let data = if before == 0 {
                     alloc_bytes(capacity)
                 } else {
-                    let layout = Layout::array::<u8>((*block).capacity).unwrap_unchecked();
+                    let layout = Layout::array::<u8>(before).unwrap_unchecked();
                     memory::named(memory::BINARY, || realloc((*block).data, layout, capacity))
                 };
                 if data.is_null() {
                     memory::exhausted(memory::BINARY, capacity);
                 }
-                SHARED.resize(capacity as i64 - (*block).capacity as i64);
+                SHARED.resize(room.account(), capacity as i64 - before as i64);
                 (*block).data = data;
-                (*block).capacity = capacity;
+                (*block).room = Room::new(capacity, room.account());
             }
             if len > (*block).len {
                 (*block).data.add((*block).len).write_bytes(0, len - (*block).len);

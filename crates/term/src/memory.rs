@@ -26,6 +26,7 @@ const LEFT: usize = 128;
 
 static HANDLER: OnceLock<fn(&str)> = OnceLock::new();
 static TRIM: OnceLock<fn()> = OnceLock::new();
+static KEPT: OnceLock<fn(usize) -> Vec<Kept>> = OnceLock::new();
 
 /// OTP's names of an allocator and of the objects that it was asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -105,6 +106,25 @@ pub fn trim() {
     if let Some(trim) = TRIM.get() {
         trim();
     }
+}
+
+/// Blocks of one size that a thread keeps free, for what it allocates next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Kept {
+    /// Bytes of each.
+    pub bytes: usize,
+    /// How many there are.
+    pub blocks: usize,
+}
+
+/// Sets what tells which blocks the thread with this number (`myriad_sync::slot`) keeps. The first call counts.
+pub fn kept_by(tell: fn(usize) -> Vec<Kept>) {
+    let _ = KEPT.set(tell);
+}
+
+/// What the thread with this number keeps.
+pub fn kept(thread: usize) -> Vec<Kept> {
+    KEPT.get().map_or(Vec::new(), |tell| tell(thread))
 }
 
 /// Is there so much memory? Blocks that are not large always find it.

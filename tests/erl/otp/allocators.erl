@@ -12,7 +12,10 @@ main() ->
                                {Range, Figures} <- erlang:system_info({allocator, erts_mmap})] end),
     t:c(heaps, fun heaps/0),
     t:c(binaries, fun binaries/0),
-    t:c(tables, fun tables/0).
+    t:c(tables, fun tables/0),
+    t:c(instances, fun instances/0),
+    t:c(carriers, fun carriers/0),
+    t:c(peaks, fun peaks/0).
 
 %% The keys of the first instance, sorted, and whether all are formed as they should be.
 all(Allocator) ->
@@ -68,3 +71,38 @@ binaries() ->
 tables() ->
     grows(ets_alloc, 1000, 1000 * 6 * 8,
           fun() -> T = ets:new(rows, []), [ets:insert(T, {I, I, I}) || I <- lists:seq(1, 1000)], T end, fun ets:delete/1).
+
+%% One for each scheduler, and one for all other threads.
+instances() ->
+    Schedulers = erlang:system_info(schedulers),
+    [{A, case [I || {instance, I, _} <- erlang:system_info({allocator_sizes, A})] of
+             [0] -> one;
+             Instances -> Instances =:= lists:seq(0, Schedulers)
+         end} || A <- erlang:system_info(alloc_util_allocators)].
+
+carriers() ->
+    {ok, {512, Carriers}} = instrument:carriers(),
+    {ok, {100, Few}} = instrument:carriers(#{histogram_start => 100, histogram_width => 3, allocator_types => [eheap_alloc]}),
+    {[C || C <- Carriers, not is_carrier(C, 14)], [C || C <- Few, not is_carrier(C, 3)], lists:usort([element(1, C) || C <- Few]),
+     [catch element(1, element(2, catch instrument:carriers(#{Key => Bad})))
+      || {Key, Bad} <- [{histogram_start, 0}, {histogram_width, 33}, {scheduler_ids, [-1]}, {scheduler_ids, [10000]}, {allocator_types, [foo]}]],
+     erts_internal:gather_carrier_info({literal_alloc, 1, 3, 100, make_ref()})}.
+
+is_carrier({Allocator, InPool, Size, Unscanned, Classes, Free}, Width) ->
+    is_atom(Allocator) andalso is_boolean(InPool) andalso Size >= Unscanned andalso tuple_size(Free) =:= Width
+        andalso lists:sum([Bytes || {Class, Blocks, Bytes} <- Classes, is_atom(Class), Blocks > 0]) =< Size.
+
+%% A heap that is there no longer was there since the last question, and then it was not; the highest figures since the start keep it.
+peaks() ->
+    highest(),
+    {_, M} = spawn_monitor(fun() -> lists:sum(lists:seq(1, 1000000)) end),
+    receive {'DOWN', M, process, _, _} -> ok end,
+    {Recent, Ever} = highest(),
+    {Later, _} = highest(),
+    {Recent >= 8000000, Ever >= Recent, Later < Recent}.
+
+%% The highest bytes of heaps since the last question and since the start, of all instances.
+highest() ->
+    Sizes = [Size || {instance, _, Figures} <- erlang:system_info({allocator, eheap_alloc}), {Kind, Of} <- Figures,
+                     Kind =:= mbcs orelse Kind =:= sbcs, {blocks, [{_, Blocks}]} <- Of, {size, _, _, _} = Size <- Blocks],
+    {lists:sum([element(3, S) || S <- Sizes]), lists:sum([element(4, S) || S <- Sizes])}.

@@ -22,9 +22,6 @@ myriad_vm::bifs! { pub FLAGS = "erlang" {
 myriad_vm::bifs! { pub INTERNAL_FLAGS = "erts_internal" {
     "scheduler_wall_time" / 1 Plain => scheduler_wall_time_1;
     "system_check" / 1 Plain => |_, a| if a[0].is_am(am::schedulers) { Ok(Term::OK) } else { badarg() };
-    "no_aux_work_threads" / 0 Plain => |_, _| Ok(Term::small(super::allocators::AUX_WORK_THREADS));
-    "gather_alloc_histograms" / 1 Plain => |_, _| Ok(Term::small(0));
-    "gather_carrier_info" / 1 Plain => |_, _| Ok(Term::small(0));
 }}
 
 /// Deeper stack traces are not to be had.

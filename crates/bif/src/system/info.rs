@@ -5,6 +5,7 @@ use super::{allocators, topology};
 use crate::trace::tracer_term;
 use myriad_heap::Architecture;
 use myriad_heap::sizes::SIZES;
+use myriad_observe::allocators::UTIL_ALLOCATORS;
 use myriad_observe::crash_dump;
 use myriad_observe::info::max_heap_size_map;
 use myriad_sched::{Block, MultiScheduling};
@@ -324,11 +325,11 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         am::heap_sizes => heap_sizes(ctx),
         // Allocators.
         am::alloc_util_allocators => {
-            let names: Vec<Term> = allocators::UTIL_ALLOCATORS.iter().map(|a| a.name.term()).collect();
+            let names: Vec<Term> = UTIL_ALLOCATORS.iter().map(|a| a.name.term()).collect();
             ctx.list(&names)
         }
         am::allocator => {
-            let names: Vec<Term> = allocators::UTIL_ALLOCATORS.iter().map(|a| a.name.term()).collect();
+            let names: Vec<Term> = UTIL_ALLOCATORS.iter().map(|a| a.name.term()).collect();
             let names = ctx.list(&names);
             ctx.tuple(&[Term::UNDEFINED, Term::NIL, names, Term::NIL])
         }

@@ -1,5 +1,6 @@
 //! What a crash dump tells of the VM as a whole: schedulers, memory, timers, code, atoms.
 
+use crate::allocators::{UTIL_ALLOCATORS, holdings};
 use myriad_process::Status;
 use myriad_sched::Destination;
 use myriad_sync::atomic::Ordering;
@@ -41,6 +42,7 @@ pub fn schedulers(vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
 /// Memory, timers, the node, loaded code.
 pub fn rest(vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
     memory(vm, out)?;
+    allocators(vm, out)?;
     timers(vm, out)?;
     node(vm, out)?;
     modules(vm, out)?;
@@ -64,6 +66,36 @@ pub fn memory(vm: &Vm, out: &mut dyn Write) -> io::Result<()> {
     }
     let (limit, entries) = (myriad_term::atom::limit(), myriad_term::atom::count());
     writeln!(out, "=index_table:atom_tab\nsize: {entries}\nlimit: {limit}\nentries: {entries}")
+}
+
+/// What each allocator that OTP has a name for holds, by scheduler and class, in OTP's form.
+fn allocators(vm: &Vm, out: &mut dyn Write) -> io::Result<()> {
+    for allocator in UTIL_ALLOCATORS {
+        let name = allocator.name.text();
+        let instances = allocator.instances(vm);
+        for instance in 0..instances {
+            let of = if instances > 1 { format!("[{instance}]") } else { String::new() };
+            let held = holdings(vm, allocator.name, instance);
+            let (blocks, bytes, highest) = (held.blocks(), held.bytes(), held.highest());
+            writeln!(out, "=allocator:{name}{of}\noption e: true")?;
+            writeln!(out, "mbcs blocks[{name}] count: {blocks} {blocks} {blocks}")?;
+            writeln!(out, "mbcs blocks[{name}] size: {bytes} {} {}", highest.recent, highest.ever)?;
+            for part in held.parts.iter().filter(|part| part.class != allocator.name) {
+                let (class, blocks, highest) = (part.class.text(), part.blocks, part.highest);
+                writeln!(out, "mbcs blocks[{class}] count: {blocks} {blocks} {blocks}")?;
+                writeln!(out, "mbcs blocks[{class}] size: {} {} {}", part.bytes, highest.recent, highest.ever)?;
+            }
+            let spare = held.spare as u64;
+            let carriers = u64::from(bytes > 0 || spare > 0);
+            writeln!(out, "mbcs carriers: {carriers} {carriers} {carriers}")?;
+            let (now, recent, ever) = (bytes as u64 + spare, highest.recent + spare, highest.ever + spare);
+            writeln!(out, "mbcs carriers size: {now} {recent} {ever}")?;
+            if let Some([taken, given]) = held.calls() {
+                writeln!(out, "{name} calls: {taken}\n{} calls: {given}", allocator.free.text())?;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn timers(vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
