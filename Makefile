@@ -29,7 +29,7 @@ SEED ?=
 # The nightly compiler that miri and libFuzzer run on. Every other target has the compiler of rust-toolchain.toml.
 export NIGHTLY := nightly-2026-10-30
 
-.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential generated opcodes mutants nifs soak bench litmus bench-locks bench-smp-cost bench-heaps bench-hedqvist bench-native bench-net bench-scheduling bench-servers servers scaling pollers past many-cores fuzz miri loom interleave lint recipes clean
+.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential generated opcodes mutants nifs soak bench litmus bench-locks bench-smp-cost bench-alloc bench-heaps bench-hedqvist bench-native bench-net bench-scheduling bench-servers servers scaling pollers past many-cores fuzz miri loom interleave lint recipes clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
@@ -60,6 +60,7 @@ help:
 	@echo "make bench-hedqvist                      Hedqvist's experiment: no threads, workers, private threads"
 	@echo "make bench-native                        programs that compute: OTP's JIT, the interpreter, machine code (bench/native)"
 	@echo "make bench-scheduling                    two schedulers against two VMs, ticks, quotas, idling, bursts, the worker cache, the lock profile"
+	@echo "make bench-alloc                         allocators compared, and what stays resident after a peak (docs/memory.md)"
 	@echo "make bench-net                           sockets: servers on both VMs, the same clients (bench/net_ops.erl)"
 	@echo "make bench-servers                       ejabberd with 2,000 XMPP sessions, on both VMs"
 	@echo "make servers [SERVERS=\"ejabberd ssh\"]    real servers and their clients, on OTP and on Myriad (tests/servers)"
@@ -300,6 +301,9 @@ bench-servers: build
 
 bench-scheduling: build
 	@cargo xtask bench scheduling
+
+bench-alloc: build
+	@cargo xtask bench --snmalloc alloc
 
 # The cheap ones first. Each part sets itself up; together they take some eight minutes on a fresh clone and two cores.
 # A machine without the nightly compiler that cannot reach rustup's server does all but miri, and says so.

@@ -206,6 +206,7 @@ fn class_name(class: Class) -> Atom {
     match class {
         Class::Process => am::heap,
         Class::Fragment => am::message,
+        Class::Bundle => am::bundle,
         Class::Literal => am::literal_alloc,
     }
 }

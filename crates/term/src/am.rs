@@ -176,6 +176,7 @@ well_known! {
     bsr "bsr"
     buf_error "buf_error"
     build_type "build_type"
+    bundle "bundle"
     busy "busy"
     busy_dist_port "busy_dist_port"
     busy_limits_msgq "busy_limits_msgq"

@@ -3,6 +3,7 @@
 //! The two VMs take turns within each measurement, so that a change of the machine's load meets both. A ratio above 1 means that Myriad
 //! is better.
 
+mod alloc;
 mod compiling;
 mod heaps;
 mod measure;
@@ -25,12 +26,13 @@ use std::path::PathBuf;
 use table::Tables;
 
 /// The words that the command takes.
-pub const TAKES: &str = "[-n RUNS] [--erl ERL] [--second ERL] [--vm ERL] [--cases NAMES] [--idle N] [--plt] [--all] [--quick] [--processor-time] [--timeout S] [--json FILE] [PART...]
+pub const TAKES: &str = "[-n RUNS] [--erl ERL] [--second ERL] [--vm ERL] [--cases NAMES] [--idle N] [--plt] [--all] [--quick] [--processor-time] [--snmalloc] [--timeout S] [--json FILE] [PART...]
   PART            examples, scaling, rates, shared, builtins, io, boot, idle, compile (all of these without one), and projects, which wants
                   Elixir and rebar3 (tools/setup projects); native: programs that compute, by OTP's JIT, the interpreter and machine
                   code (make bench-native); smp-cost: the parallel VM with one scheduler against the sequential one
                   (make bench-smp-cost); net: servers and OTP's clients (make bench-net); servers: ejabberd with 2,000 sessions (make bench-servers); scheduling: two VMs side by side, ticks, quotas, bursts, idling (make bench-scheduling);
-                   heaps: private, shared and hybrid ones (make bench-heaps)
+                   heaps: private, shared and hybrid ones (make bench-heaps);
+                   alloc: allocators compared, and what stays after a peak (make bench-alloc)
   -n RUNS         medians of so many runs (5)
   --erl ERL       the VM to compare with (OTP's)
   --second ERL    another one that `native` compares with
@@ -39,8 +41,9 @@ pub const TAKES: &str = "[-n RUNS] [--erl ERL] [--second ERL] [--vm ERL] [--case
   --idle N        how many processes `idle` keeps (200000)
   --plt           `projects` has Dialyzer's PLT of kernel and stdlib, too (minutes)
   --all           `heaps` with all that the paper measures (an hour)
-  --quick         `scheduling`, `servers` and `heaps` in small, to see that they can be measured
+  --quick         `scheduling`, `servers`, `heaps` and the peaks of `alloc` in small, to see that they can be measured
   --processor-time  `native` compares processor time, for busy machines
+  --snmalloc      `alloc` compares snmalloc, too, which is built from C++ with cmake
   --timeout S     the seconds that a run may take (120; 3600 with --plt)
   --json FILE     the figures for other programs
 
@@ -50,11 +53,11 @@ The tables go to target/bench/results.md as well.
 /// Measures the parts, one after the other.
 pub fn main(words: &[String]) -> Done {
     let valued = ["-n", "--erl", "--second", "--vm", "--cases", "--idle", "--timeout", "--json"];
-    let words = Words::parse(words, &["--plt", "--all", "--quick", "--processor-time"], &valued)?;
+    let words = Words::parse(words, &["--plt", "--all", "--quick", "--processor-time", "--snmalloc"], &valued)?;
     let parts = parts::chosen(&words.rest)?;
     let bench = bench(&words)?;
     let sources = examples();
-    let own = ["micro", "shared", "builtins", "io_ops", "net_ops", "hedqvist", "scheduling", "calls"]
+    let own = ["micro", "shared", "builtins", "io_ops", "net_ops", "hedqvist", "scheduling", "calls", "peak"]
         .map(|name| top().join(format!("bench/{name}.erl")));
     files::remove_folder(&bench.work);
     otp::compile(
@@ -88,6 +91,7 @@ fn bench(words: &Words) -> Result<Bench, Stop> {
         processor_time: words.has("--processor-time"),
         quick: words.has("--quick"),
         all: words.has("--all"),
+        snmalloc: words.has("--snmalloc"),
         timeout: words.number("--timeout")?.unwrap_or(if plt { 3600 } else { 120 }),
         work: top().join("target/bench"),
         otp,

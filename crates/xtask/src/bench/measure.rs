@@ -34,6 +34,8 @@ pub struct Bench {
     pub quick: bool,
     /// Is all measured that takes long?
     pub all: bool,
+    /// Is snmalloc among the allocators?
+    pub snmalloc: bool,
     /// The seconds that a run may take.
     pub timeout: u64,
     /// The folder for what is compiled and what comes out.

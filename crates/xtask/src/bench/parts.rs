@@ -2,7 +2,7 @@
 
 use super::measure::{Bench, Pair};
 use super::table::{Better, Tables};
-use super::{compiling, examples, heaps, native, projects, scheduling, servers, smp_cost};
+use super::{alloc, compiling, examples, heaps, native, projects, scheduling, servers, smp_cost};
 use crate::files;
 use crate::stop::Stop;
 
@@ -13,8 +13,8 @@ pub struct Part {
     pub run: fn(&Bench, &mut Tables) -> Result<(), Stop>,
 }
 
-/// All parts; the last six only when they are named.
-const PARTS: [Part; 16] = [
+/// All parts; the last seven only when they are named.
+const PARTS: [Part; 17] = [
     Part { name: "examples", run: programs },
     Part { name: "scaling", run: scaling },
     Part { name: "rates", run: rates },
@@ -31,12 +31,13 @@ const PARTS: [Part; 16] = [
     Part { name: "smp-cost", run: smp_cost::smp_cost },
     Part { name: "scheduling", run: scheduling::scheduling },
     Part { name: "heaps", run: heaps::heaps },
+    Part { name: "alloc", run: alloc::alloc },
 ];
 
-/// The parts that are named, or all but the last six.
+/// The parts that are named, or all but the last seven.
 pub fn chosen(names: &[String]) -> Result<Vec<&'static Part>, Stop> {
     if names.is_empty() {
-        return Ok(PARTS.iter().take(PARTS.len() - 6).collect());
+        return Ok(PARTS.iter().take(PARTS.len() - 7).collect());
     }
     let find = |name: &String| {
         let part = PARTS.iter().find(|part| part.name == name);
@@ -177,7 +178,7 @@ mod tests {
             !names(&[])
                 .unwrap()
                 .iter()
-                .any(|name| ["projects", "servers", "smp-cost", "scheduling", "heaps"].contains(name))
+                .any(|name| ["projects", "servers", "smp-cost", "scheduling", "heaps", "alloc"].contains(name))
         );
         assert_eq!(names(&["projects", "io"]).unwrap(), ["projects", "io"]);
         assert!(names(&["nothing"]).is_err());

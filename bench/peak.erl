@@ -1,0 +1,46 @@
+%% What stays resident after a peak, for `cargo xtask bench alloc`: `value BEFORE HIGHEST AFTER RATIO`, the first three in MB.
+%%
+%% Started as `erl -noshell -run peak main MEGABYTES KEPT`. A thousand processes take so much memory together, most of it at once, and end; of a
+%% hundred of them KEPT stay. RATIO is what is resident two seconds later over what was before and what the heaps of those that stay hold.
+-module(peak).
+-export([main/1]).
+
+-define(PROCESSES, 1000).
+
+main([Megabytes, Kept]) ->
+    Words = list_to_integer(Megabytes) * 1000000 div erlang:system_info(wordsize) div ?PROCESSES,
+    %% The code that is needed is there, and what starting took is collected.
+    run(10, 1000, 0),
+    [erlang:garbage_collect(P) || P <- processes()],
+    timer:sleep(2000),
+    Before = resident("VmRSS:"),
+    Stay = run(?PROCESSES, Words, list_to_integer(Kept)),
+    timer:sleep(2000),
+    After = resident("VmRSS:"),
+    Held = lists:sum([element(2, erlang:process_info(P, memory)) || P <- Stay]) / 1000000,
+    io:format("value ~.1f ~.1f ~.1f ~.3f~n", [Before, resident("VmHWM:"), After, After / (Before + Held)]),
+    erlang:halt(0).
+
+%% All are there with what they take before the first goes.
+run(Processes, Words, Kept) ->
+    Parent = self(),
+    Pids = [spawn(fun() -> take(Parent, Words) end) || _ <- lists:seq(1, Processes)],
+    [receive {taken, P} -> ok end || P <- Pids],
+    Numbered = lists:zip(lists:seq(0, Processes - 1), Pids),
+    {Stay, Go} = lists:partition(fun({I, _}) -> I rem 100 < Kept end, Numbered),
+    Monitors = [{P, erlang:monitor(process, P)} || {_, P} <- Go],
+    [P ! go || {P, _} <- Monitors],
+    [receive {'DOWN', M, process, P, _} -> ok end || {P, M} <- Monitors],
+    [P || {_, P} <- Stay].
+
+%% A list of tuples: six words each.
+take(Parent, Words) ->
+    List = [{I, I, I} || I <- lists:seq(1, Words div 6)],
+    Parent ! {taken, self()},
+    receive go -> length(List) end.
+
+%% A figure of the system's on this process, in MB.
+resident(Key) ->
+    {ok, Told} = file:read_file("/proc/self/status"),
+    [Line] = [L || L <- string:split(binary_to_list(Told), "\n", all), lists:prefix(Key, L)],
+    list_to_integer(lists:nth(2, string:lexemes(Line, " \t"))) / 1000.
