@@ -11,11 +11,13 @@
 //! What counts is what is resident, not what the allocator has taken: an idle node takes 90 MB and touches 12.
 //!
 //! Any further arenas are the allocator's own, with huge pages from the start: a process that has them is large. Large
-//! heaps are mappings with huge pages of their own (`myriad_heap::block`).
+//! heaps are mappings with huge pages of their own (`myriad_heap::block`). What goes back to the system with what the allocator gives back is
+//! said in [`slices`](crate::slices).
 //!
 //! AR1. Nothing here allocates: it runs within the allocator.
 //! AR2. One thread at a time looks and advises, so the advice is that of [`HUGE`].
 
+use crate::slices::{STRETCH, Slices};
 use myriad_sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -29,8 +31,11 @@ const SMALL: usize = 24 << 20;
 /// What arenas are aligned to and multiples of (`MI_ARENA_MIN_SIZE`); a multiple of a huge page, too.
 const UNIT: usize = 32 << 20;
 
+/// The most bytes that the arena can have. (The allocator can have no larger one than 14 GB: what it keeps about slices must fit 32 MB.)
+pub const MOST: usize = 8 << 30;
+
 /// The size of a huge page.
-const PAGE: usize = 2 << 20;
+const PAGE: usize = STRETCH;
 /// The most of the system's pages that one has.
 const MOST_PARTS: usize = PAGE >> 12;
 
@@ -39,6 +44,8 @@ static START: AtomicUsize = AtomicUsize::new(0);
 static SIZE: AtomicUsize = AtomicUsize::new(0);
 /// Where what was handed out ends, as far as that was noted: while the advice says small pages.
 static TOP: AtomicUsize = AtomicUsize::new(0);
+/// What of it the allocator has.
+static SLICES: Slices<{ MOST / STRETCH }> = Slices::new();
 /// Does the advice say huge pages?
 static HUGE: AtomicBool = AtomicBool::new(false);
 /// Bytes handed out or taken back since the last look.
@@ -65,11 +72,12 @@ unsafe extern "C" {
     ) -> bool;
 }
 
-/// Gives the allocator its first arena, of `bytes` bytes rounded to whole units. Without one it makes its own.
+/// Gives the allocator its first arena, of `bytes` bytes rounded to whole units, [`MOST`] at most; `false`: there is no room for it. Without one it
+/// makes its own.
 ///
 /// Called before there is a second thread.
-pub fn make(bytes: usize) {
-    let bytes = (bytes / UNIT).max(1) * UNIT;
+pub fn make(bytes: usize) -> bool {
+    let bytes = (bytes.min(MOST) / UNIT).max(1) * UNIT;
     let (access, kind) =
         (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
     // SAFETY: a new mapping; what of it lies before and behind the aligned part is given back, and the part is the allocator's
@@ -77,7 +85,7 @@ pub fn make(bytes: usize) {
     unsafe {
         let all = libc::mmap(ptr::null_mut(), bytes + UNIT, access, kind, -1, 0);
         if all == libc::MAP_FAILED {
-            return;
+            return false;
         }
         let before = (all as usize).next_multiple_of(UNIT) - all as usize;
         let start = all.byte_add(before);
@@ -92,7 +100,7 @@ pub fn make(bytes: usize) {
         START.store(start as usize, Relaxed);
         SIZE.store(bytes, Relaxed);
         mi_process_init();
-        mi_manage_memory(start, bytes, false, false, true, -1, false, commit, ptr::null_mut(), ptr::null_mut());
+        mi_manage_memory(start, bytes, false, false, true, -1, false, commit, ptr::null_mut(), ptr::null_mut())
     }
 }
 
@@ -101,10 +109,18 @@ pub fn make(bytes: usize) {
 /// # Safety
 /// What is given back is not used any more.
 unsafe extern "C" fn commit(come: bool, at: *mut c_void, bytes: usize, zero: *mut bool, _: *mut c_void) -> bool {
-    if !come {
-        // SAFETY: the caller promises that the memory is not used any more.
-        unsafe { libc::madvise(at, bytes, libc::MADV_DONTNEED) };
-    } else if !zero.is_null() {
+    // Relaxed: set before there was a second thread.
+    let start = START.load(Relaxed);
+    let part = at as usize - start..at as usize - start + bytes;
+    if come {
+        SLICES.hand_out(part);
+    } else {
+        SLICES.take_back(part, |all| {
+            // SAFETY: the caller promises that the part is not used any more; what else there is is nobody's, and stays so meanwhile (myriad.slices/SC2).
+            unsafe { libc::madvise((start + all.start) as *mut c_void, all.len(), libc::MADV_DONTNEED) };
+        });
+    }
+    if come && !zero.is_null() {
         // Parts of it may be in use before, so it need not be zero.
         // SAFETY: what the allocator wants to know.
         unsafe { zero.write(false) };

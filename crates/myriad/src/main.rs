@@ -17,6 +17,8 @@ mod heap;
 #[cfg(not(heap_check))]
 mod magazines;
 mod said;
+#[cfg(all(target_os = "linux", target_env = "gnu", not(heap_check)))]
+mod slices;
 mod topology;
 
 use myriad::{boot, flags};

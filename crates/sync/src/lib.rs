@@ -37,6 +37,7 @@
 //! | [`rcu_table`] | a hash table that is read without a lock |
 //! | [`id_table`], [`numbers`], [`snapshots`] | objects by identifiers that rise; these identifiers; which objects there are at one moment |
 //! | `futex`, `futex_mutex`, [`parker`], [`progress`], [`table`] | a word to sleep on, mutex and condition over it, sleeping, safe reclamation, grow-only table |
+//! | [`marks`] | which things of a group are someone's, and a lock on that |
 //! | [`starts`] | where pieces of an address range begin: found from within, also by a signal handler |
 //! | [`summons`] | one thread is asked for work that lies under a lock |
 //! | [`idle`], [`outside_wait`] | which threads sleep without work, and which of them wait for events: waking as few as possible |
@@ -149,6 +150,7 @@ pub mod ledger;
 mod litmus;
 pub mod machine;
 pub mod mailbox;
+pub mod marks;
 pub mod mcs;
 pub mod memory;
 pub mod mutex;
@@ -203,6 +205,7 @@ pub use idle::IdleSet;
 pub use ledger::{Account, Holding, Ledger};
 pub use machine::{available_parallelism, configured_processors, parallelism_at_start};
 pub use mailbox::{Mailbox, Visit};
+pub use marks::{Locked, Marks};
 pub use mcs::McsLock;
 pub use mutex::{Condvar, Mutex, MutexGuard};
 pub use outside_wait::{Outside, OutsideWait};
