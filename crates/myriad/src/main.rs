@@ -13,6 +13,8 @@ mod break_menu;
 mod compat;
 mod crash;
 mod disasm;
+#[cfg(all(target_os = "linux", target_env = "gnu", not(heap_check)))]
+mod free_blocks;
 mod heap;
 #[cfg(not(heap_check))]
 mod magazines;
@@ -41,7 +43,10 @@ fn trim() {
         // SAFETY: the allocator's own function, which any thread may call.
         unsafe { mi_collect(true) };
         #[cfg(all(target_os = "linux", target_env = "gnu"))]
-        arena::look();
+        {
+            free_blocks::give_back();
+            arena::look();
+        }
     }
 }
 

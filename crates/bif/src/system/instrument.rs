@@ -1,7 +1,7 @@
 //! What module `instrument` asks for.
 //!
-//! The histograms of all blocks' sizes (`instrument:allocations/0`) are not to be had, as on OTP where its allocators are switched off: there is one
-//! general allocator, which does not tell its blocks by what they are for.
+//! The histograms of blocks by what they are for (`instrument:allocations/0,1`) are not to be had, as on OTP of allocators that are switched off
+//! (`+Mea min`): blocks have no tags, and their classes are counted by number and size.
 
 use myriad_observe::allocators::{self as held, UTIL_ALLOCATORS};
 use myriad_term::{Atom, Build, Term};
