@@ -29,7 +29,7 @@ SEED ?=
 # The nightly compiler that miri and libFuzzer run on. Every other target has the compiler of rust-toolchain.toml.
 export NIGHTLY := nightly-2026-10-30
 
-.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential generated opcodes mutants nifs soak bench litmus bench-locks bench-smp-cost bench-alloc bench-heaps bench-hedqvist bench-native bench-net bench-scheduling bench-servers servers scaling pollers past many-cores fuzz miri loom interleave lint recipes clean
+.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential generated opcodes mutants nifs soak bench litmus bench-locks bench-smp-cost bench-alloc bench-heaps bench-pauses bench-hedqvist bench-native bench-net bench-scheduling bench-servers servers scaling pollers past many-cores fuzz miri loom interleave lint recipes clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
@@ -57,6 +57,7 @@ help:
 	@echo "make many-cores                          the paper's programs on 1 to 128 and 1,024 simulated cores, and with stolen time (docs/scaling.md)"
 	@echo "make bench-smp-cost                      the parallel VM with one scheduler against the sequential one"
 	@echo "make bench-heaps [ALL=1]                 the paper's programs with private, shared and hybrid heaps, and on erl (docs/heaps.md)"
+	@echo "make bench-pauses [SIZE=1000]            what waits for a process with so many MB of state, on erl and with each kind of heaps (docs/heaps.md)"
 	@echo "make bench-hedqvist                      Hedqvist's experiment: no threads, workers, private threads"
 	@echo "make bench-native                        programs that compute: OTP's JIT, the interpreter, machine code (bench/native)"
 	@echo "make bench-scheduling                    two schedulers against two VMs, ticks, quotas, idling, bursts, the worker cache, the lock profile"
@@ -289,6 +290,11 @@ bench-smp-cost: build
 # Ten minutes; with ALL=1 some two hours, initial sizes, messages of all sizes, cache misses and simulated cores among them.
 bench-heaps: build
 	@cargo xtask bench -n 3 $(if $(ALL),--all --timeout 900) heaps
+
+# A process with so many megabytes of state; some twenty minutes with 1000, on a machine with 8 GB.
+SIZE ?= 1000
+bench-pauses: build
+	@cargo xtask bench -n 1 --size $(SIZE) pauses
 
 bench-native: build
 	@cargo xtask bench native

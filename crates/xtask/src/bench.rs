@@ -9,6 +9,7 @@ mod heaps;
 mod measure;
 mod native;
 mod parts;
+mod pauses;
 mod projects;
 mod quota;
 mod scheduling;
@@ -26,22 +27,23 @@ use std::path::PathBuf;
 use table::Tables;
 
 /// The words that the command takes.
-pub const TAKES: &str = "[-n RUNS] [--erl ERL] [--second ERL] [--vm ERL] [--cases NAMES] [--idle N] [--plt] [--all] [--quick] [--processor-time] [--snmalloc] [--timeout S] [--json FILE] [PART...]
+pub const TAKES: &str = "[-n RUNS] [--erl ERL] [--second ERL] [--vm ERL] [--cases NAMES] [--idle N] [--size MB] [--plt] [--all] [--quick] [--processor-time] [--snmalloc] [--timeout S] [--json FILE] [PART...]
   PART            examples, scaling, rates, shared, builtins, io, boot, idle, compile (all of these without one), and projects, which wants
                   Elixir and rebar3 (tools/setup projects); native: programs that compute, by OTP's JIT, the interpreter and machine
                   code (make bench-native); smp-cost: the parallel VM with one scheduler against the sequential one
                   (make bench-smp-cost); net: servers and OTP's clients (make bench-net); servers: ejabberd with 2,000 sessions (make bench-servers); scheduling: two VMs side by side, ticks, quotas, bursts, idling (make bench-scheduling);
-                   heaps: private, shared and hybrid ones (make bench-heaps);
+                   heaps: private, shared and hybrid ones (make bench-heaps); pauses: what waits for a process with much state (make bench-pauses);
                    alloc: allocators compared, and what stays after a peak (make bench-alloc)
   -n RUNS         medians of so many runs (5)
   --erl ERL       the VM to compare with (OTP's)
   --second ERL    another one that `native` compares with
   --vm ERL        the VM that is measured (bin/erl)
-  --cases NAMES   of shared, builtins, io, net, native, scheduling and heaps only these, with commas between
+  --cases NAMES   of shared, builtins, io, net, native, scheduling, heaps and pauses only these, with commas between
   --idle N        how many processes `idle` keeps (200000)
+  --size MB       how large a state `pauses` has (1000)
   --plt           `projects` has Dialyzer's PLT of kernel and stdlib, too (minutes)
   --all           `heaps` with all that the paper measures (an hour)
-  --quick         `scheduling`, `servers`, `heaps` and the peaks of `alloc` in small, to see that they can be measured
+  --quick         `scheduling`, `servers`, `heaps`, `pauses` and the peaks of `alloc` in small, to see that they can be measured
   --processor-time  `native` compares processor time, for busy machines
   --snmalloc      `alloc` compares snmalloc, too, which is built from C++ with cmake
   --timeout S     the seconds that a run may take (120; 3600 with --plt)
@@ -52,7 +54,7 @@ The tables go to target/bench/results.md as well.
 
 /// Measures the parts, one after the other.
 pub fn main(words: &[String]) -> Done {
-    let valued = ["-n", "--erl", "--second", "--vm", "--cases", "--idle", "--timeout", "--json"];
+    let valued = ["-n", "--erl", "--second", "--vm", "--cases", "--idle", "--size", "--timeout", "--json"];
     let words = Words::parse(words, &["--plt", "--all", "--quick", "--processor-time", "--snmalloc"], &valued)?;
     let parts = parts::chosen(&words.rest)?;
     let bench = bench(&words)?;
@@ -64,7 +66,13 @@ pub fn main(words: &[String]) -> Done {
         &bench.otp,
         &bench.ebin(),
         &["-W0"],
-        &sources.into_iter().chain(own).chain(native::sources()).chain(heaps::sources()).collect::<Vec<_>>(),
+        &sources
+            .into_iter()
+            .chain(own)
+            .chain(native::sources())
+            .chain(heaps::sources())
+            .chain(pauses::sources())
+            .collect::<Vec<_>>(),
     )?;
     let mut tables = Tables::new(&bench.work.join("results.md"));
     tables.say(&machine(&bench))?;
@@ -86,6 +94,7 @@ fn bench(words: &Words) -> Result<Bench, Stop> {
         vm: words.value("--vm").map_or_else(|| Ok(otp::here()), program::find)?,
         cases: words.value("--cases").map(|names| names.split(',').map(str::to_owned).collect()),
         idle: words.number("--idle")?.unwrap_or(200_000),
+        size: words.number("--size")?,
         plt,
         second: words.value("--second").map(program::find).transpose()?,
         processor_time: words.has("--processor-time"),

@@ -9,7 +9,7 @@ mod programs;
 mod report;
 mod run;
 mod simulated;
-mod vms;
+pub mod vms;
 
 use super::measure::{Bench, progress};
 use super::table::Tables;

@@ -24,6 +24,8 @@ pub struct Bench {
     pub cases: Option<Vec<String>>,
     /// The processes that are kept to see what one takes.
     pub idle: usize,
+    /// Megabytes of the state that `pauses` has, if not what it usually has.
+    pub size: Option<usize>,
     /// Is Dialyzer's PLT of kernel and stdlib among the projects?
     pub plt: bool,
     /// A second `erl` that `native` compares with.

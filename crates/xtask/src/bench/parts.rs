@@ -2,7 +2,7 @@
 
 use super::measure::{Bench, Pair};
 use super::table::{Better, Tables};
-use super::{alloc, compiling, examples, heaps, native, projects, scheduling, servers, smp_cost};
+use super::{alloc, compiling, examples, heaps, native, pauses, projects, scheduling, servers, smp_cost};
 use crate::files;
 use crate::stop::Stop;
 
@@ -13,8 +13,8 @@ pub struct Part {
     pub run: fn(&Bench, &mut Tables) -> Result<(), Stop>,
 }
 
-/// All parts; the last seven only when they are named.
-const PARTS: [Part; 17] = [
+/// All parts; the last eight only when they are named.
+const PARTS: [Part; 18] = [
     Part { name: "examples", run: programs },
     Part { name: "scaling", run: scaling },
     Part { name: "rates", run: rates },
@@ -32,12 +32,13 @@ const PARTS: [Part; 17] = [
     Part { name: "scheduling", run: scheduling::scheduling },
     Part { name: "heaps", run: heaps::heaps },
     Part { name: "alloc", run: alloc::alloc },
+    Part { name: "pauses", run: pauses::pauses },
 ];
 
-/// The parts that are named, or all but the last seven.
+/// The parts that are named, or all but the last eight.
 pub fn chosen(names: &[String]) -> Result<Vec<&'static Part>, Stop> {
     if names.is_empty() {
-        return Ok(PARTS.iter().take(PARTS.len() - 7).collect());
+        return Ok(PARTS.iter().take(PARTS.len() - 8).collect());
     }
     let find = |name: &String| {
         let part = PARTS.iter().find(|part| part.name == name);
@@ -175,10 +176,16 @@ mod tests {
             chosen(&words).map(|parts| parts.iter().map(|part| part.name).collect::<Vec<_>>())
         };
         assert!(
-            !names(&[])
-                .unwrap()
-                .iter()
-                .any(|name| ["projects", "servers", "smp-cost", "scheduling", "heaps", "alloc"].contains(name))
+            !names(&[]).unwrap().iter().any(|name| [
+                "projects",
+                "servers",
+                "smp-cost",
+                "scheduling",
+                "heaps",
+                "alloc",
+                "pauses"
+            ]
+            .contains(name))
         );
         assert_eq!(names(&["projects", "io"]).unwrap(), ["projects", "io"]);
         assert!(names(&["nothing"]).is_err());

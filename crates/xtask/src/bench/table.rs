@@ -141,16 +141,27 @@ impl Pair {
 }
 
 impl Spread {
-    /// In as many digits as such figures are good for.
-    fn shown(self, unit: &str) -> String {
-        let decimals = match self.median.abs() {
+    /// The median, and the least and the most in brackets.
+    pub fn shown(self, unit: &str) -> String {
+        let decimals = self.decimals();
+        let [least, most] = [self.least, self.most].map(|value| format!("{value:.decimals$}"));
+        format!("{} ({least} to {most})", self.middle(unit))
+    }
+
+    /// The median alone.
+    pub fn middle(self, unit: &str) -> String {
+        let (median, decimals) = (self.median, self.decimals());
+        let space = if unit.is_empty() { "" } else { " " };
+        format!("{median:.decimals$}{space}{unit}")
+    }
+
+    /// As many as such figures are good for.
+    fn decimals(self) -> usize {
+        match self.median.abs() {
             100.0.. => 0,
             10.0.. => 1,
             _ => 2,
-        };
-        let [median, least, most] = [self.median, self.least, self.most].map(|value| format!("{value:.decimals$}"));
-        let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
-        format!("{median}{unit} ({least} to {most})")
+        }
     }
 }
 
