@@ -1,4 +1,4 @@
-//! Dirty schedulers: threads for built-ins that compute or block for long, and for collections of large heaps; one pool of each
+//! Dirty schedulers: threads for built-ins that compute or block for long, and for collecting and freeing large heaps; one pool of each
 //! kind.
 //!
 //! At most as many threads of a pool work at a time as are online, and none while multi-scheduling is blocked: the one scheduler that

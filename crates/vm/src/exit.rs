@@ -10,7 +10,9 @@
 
 use crate::bif::{Escape, Suspended};
 use crate::ctx::Ctx;
+use crate::dirty::Dead;
 use crate::engine::SliceEnd;
+use crate::task::LONG_COLLECTION;
 use crate::tracer::flags;
 use crate::vm::Vm;
 use crate::{Ending, Signal, Signals};
@@ -19,6 +21,7 @@ use myriad_process::ending::Parting;
 use myriad_process::links::{Link, Target};
 use myriad_process::{Message, Payload};
 use myriad_sync::Retirer;
+use myriad_sync::thread::CAN_SPAWN;
 use myriad_term::{Build, Pid, RefNumbers, Term, TermRef, am, print};
 
 type Stage = myriad_process::ending::Stage<Vm>;
@@ -202,7 +205,8 @@ fn tell_relatives(left: &mut Parting, ctx: &mut Ctx<'_>) -> bool {
     false
 }
 
-/// Takes it out of the table.
+/// Takes it out of the table, and leaves it to thread progress: others may have found it just before. A large one is freed by a dirty scheduler then, not
+/// by the scheduler that comes by.
 fn free(ctx: &mut Ctx<'_>) {
     let (vm, pid, process) = (ctx.vm, ctx.pid(), ctx.process);
     if (pid.data() == 0 || process.system) && !vm.schedulers.is_stopping() {
@@ -214,15 +218,28 @@ fn free(ctx: &mut Ctx<'_>) {
     ctx.trace(flags::EXITING, am::out_exited, &[Term::small(0)]);
     process.set_free();
     meter::count(Work::Process, 1);
+    let is_large = CAN_SPAWN && vm.config.dirty_cpu > 0 && words_to_free(ctx) > LONG_COLLECTION;
+    let priority = process.priority();
     if let Some(raw) = vm.processes.remove(pid) {
+        if is_large {
+            // SAFETY: the table gave it now, and it is moved on by thread progress.
+            let dead = unsafe { Dead::of(raw) };
+            return ctx.sched.slot.retire(move || vm.free_dirty(dead, priority));
+        }
         /// Ends a process that has left the table.
         unsafe fn free(process: *mut ()) {
-            // SAFETY: it came from `Box::into_raw` in the table, and process/TB1's readers have passed a quiescent point.
-            drop(unsafe { Box::from_raw(process.cast::<crate::Process>()) });
+            // SAFETY: the table gave it, and process/TB1's readers have passed a quiescent point.
+            drop(unsafe { Dead::of(process.cast()) });
         }
-        // SAFETY: it has left the table and is freed once, by any thread. By thread progress: others may have found it just before.
+        // SAFETY: it has left the table and is freed once, by any thread.
         unsafe { ctx.sched.slot.retire_object(raw.cast(), free) };
     }
+}
+
+/// Words of its heap, and of the binaries that it holds, which may be nobody else's.
+fn words_to_free(ctx: &Ctx<'_>) -> usize {
+    let info = ctx.state.heap.info();
+    info.heap_block_size + info.old_heap_block_size + info.mbuf_size + info.bin_vheap_size + info.bin_old_vheap_size
 }
 
 /// Answers signals that the process can no longer handle; `false` if the slice is used up before.

@@ -5,10 +5,11 @@
 //! schedulers that sleep; when nothing moves any more, [`check`] looks whether everything adds up. The
 //! same seed gives the same run, so a failure is repeated by its number. A second driver ([`baton`]) also changes from one
 //! scheduler to another within a step, at the places where threads could meet; a third runs the same world on real threads.
-//! [`scenes`] are not random: a few steps, and at one of those places the very thing happens that the step must bear.
+//! [`scenes`] are not random: a few steps, and at one of those places the very thing happens that the step must bear ([`ends`] are such, too).
 
 mod baton;
 mod check;
+mod ends;
 mod scenes;
 mod world;
 

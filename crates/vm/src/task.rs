@@ -163,5 +163,6 @@ impl Ctx<'_> {
     }
 }
 
-/// Words to be copied above which a collection is handed to a dirty scheduler, as OTP does: about half a millisecond.
-const LONG_COLLECTION: usize = 128 * 1024;
+/// Words to be copied above which a collection is handed to a dirty scheduler, as OTP does: about half a millisecond. So is what is left of a process with as
+/// many.
+pub(crate) const LONG_COLLECTION: usize = 128 * 1024;

@@ -39,14 +39,15 @@ fn while_at_points<T>(hook: impl FnMut() + 'static, scene: impl FnOnce() -> T) -
     result
 }
 
-struct Stage {
-    vm: &'static Vm,
-    platform: Arc<Virtual>,
-    schedulers: Vec<Scheduler>,
+/// A VM whose schedulers are stepped by hand.
+pub(super) struct Stage {
+    pub(super) vm: &'static Vm,
+    pub(super) platform: Arc<Virtual>,
+    pub(super) schedulers: Vec<Scheduler>,
 }
 
 impl Stage {
-    fn new(schedulers: usize, online: usize) -> Stage {
+    pub(super) fn new(schedulers: usize, online: usize) -> Stage {
         let world = World::new(1);
         let woken = (0..schedulers).map(|_| AtomicBool::new(false)).collect();
         let platform =
@@ -59,7 +60,7 @@ impl Stage {
     }
 
     /// A process that runs and runs, in no queue yet.
-    fn runner(&self) -> &'static Process {
+    pub(super) fn runner(&self) -> &'static Process {
         self.taken(runner(self.vm))
     }
 
