@@ -180,10 +180,10 @@ spread: build
 
 # What makes, sends, collects and purges terms, on an emulator that asserts its invariants and checks heaps around every collection.
 # Without the programs that count words of a heap that nobody collects, and those that are too slow here.
-CHECKED_PROGRAMS := binary/ ets/ exception/ fun/ gc/float_registers gc/large_results gc/literals message/ number/ term/ \
+CHECKED_PROGRAMS := binary/ ets/ exception/ fun/ gc/dictionary gc/float_registers gc/large_results gc/literals message/ number/ term/ \
     code/jump_loops code/large_constants code/loading code/replaced_library code/shared_raises \
     $(addprefix process/,backtraces dirty_calls info_in_order items_and_flags references saved_calls sending spawn suspended_ends)
-CHECKED_HYBRID := ets/ exception/ gc/large_results gc/literals message/ process/sending process/spawn
+CHECKED_HYBRID := ets/ exception/ gc/dictionary gc/large_results gc/literals message/ process/sending process/spawn
 test-checked:
 	@tools/setup tests
 	@echo "== recorded Erlang tests with assertions and the heap checker"

@@ -488,7 +488,7 @@ impl Heap {
             } else {
                 copier.stack(self.stop, new_stop, stack);
             }
-            for (at, len) in roots.spans() {
+            for (at, len) in roots.spans_for(minor && promote) {
                 copier.roots(at, len);
             }
             copier.scan(new, scan_old);

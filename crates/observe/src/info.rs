@@ -314,8 +314,8 @@ fn value<'h>(out: &mut Answer<'_, '_, 'h>, item: Atom) -> TermRef<'h> {
         am::monitors => monitors(out),
         am::monitored_by => monitored_by(out),
         am::dictionary => {
-            let entries = out.state().dictionary.as_ref().map(|d| d.entries.clone()).unwrap_or_default();
-            let pairs: Vec<TermRef<'_>> = entries.into_iter().map(|(k, v)| out.tuple(&[k, v])).collect();
+            let entries = out.state().dictionary.as_ref().map(|d| d.entries().to_vec()).unwrap_or_default();
+            let pairs: Vec<TermRef<'_>> = entries.iter().map(|entry| out.tuple(entry)).collect();
             out.list(&pairs)
         }
         am::trap_exit => Term::bool(out.state().flags.trap_exit),

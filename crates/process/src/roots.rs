@@ -64,17 +64,22 @@ impl<R: Runtime> OwnerState<R> {
                 roots.push(from_mut(one));
             }
         }
-        if let Some(dictionary) = dictionary {
-            for (key, value) in &mut dictionary.entries {
-                roots.push(from_mut(key));
-                roots.push(from_mut(value));
-            }
+        if let Some(dictionary) = dictionary.as_mut() {
+            #[cfg(heap_check)]
+            dictionary.check(heap);
+            let (terms, young) = dictionary.roots();
+            roots.push_aged(terms, young);
         }
         for term in messages.roots() {
             roots.push(from_mut(term));
         }
         heap.settle_here();
-        f(heap, &mut roots)
+        let done = f(heap, &mut roots);
+        if let Some(dictionary) = dictionary {
+            // No minor collection since the last one of both generations: this may have been that one.
+            dictionary.settle(heap, heap.minor_gcs() == 0);
+        }
+        done
     }
 
     /// Collects, so that at least `need` words are free. `live` are the live X registers (or a saved form of them).

@@ -27,12 +27,12 @@ fn get_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 fn list_of(ctx: &mut Ctx<'_>, mut item: impl FnMut(&mut Ctx<'_>, Term, Term) -> Option<Term>) -> Term {
     let Some(dictionary) = ctx.state.dictionary.take() else { return Term::NIL };
     let mut list = Term::NIL;
-    for (key, value) in dictionary.entries.iter().rev() {
+    for [key, value] in dictionary.entries().iter().rev() {
         if let Some(item) = item(ctx, *key, *value) {
             list = ctx.cons(item, list);
         }
     }
-    ctx.bump(dictionary.entries.len() / ENTRIES_PER_REDUCTION);
+    ctx.bump(dictionary.entries().len() / ENTRIES_PER_REDUCTION);
     ctx.state.dictionary = Some(dictionary);
     list
 }

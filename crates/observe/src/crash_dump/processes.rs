@@ -147,9 +147,9 @@ impl Details<'_> {
         writeln!(out, "Number of heap fragments: {}", u8::from(heap.mbuf_size > 0))?;
         writeln!(out, "Heap fragment data: {}", heap.mbuf_size)?;
         relations(vm, state, out)?;
-        if let Some(dictionary) = state.dictionary.as_ref().filter(|d| to_read && !d.entries.is_empty()) {
-            let pair = |(key, value): &(Term, Term)| format!("{{{},{}}}", text(*key, TERMS), text(*value, TERMS));
-            let texts: Vec<String> = dictionary.entries.iter().map(pair).collect();
+        if let Some(dictionary) = state.dictionary.as_ref().filter(|d| to_read && !d.entries().is_empty()) {
+            let pair = |[key, value]: &[Term; 2]| format!("{{{},{}}}", text(*key, TERMS), text(*value, TERMS));
+            let texts: Vec<String> = dictionary.entries().iter().map(pair).collect();
             writeln!(out, "Dictionary: [{}]", texts.join(","))?;
         }
         writeln!(out, "Reductions: {}", state.reductions.earlier())?;
@@ -225,9 +225,9 @@ fn holdings(
             writeln!(out, ":N")?;
         }
     }
-    if let Some(dictionary) = state.dictionary.as_ref().filter(|d| !d.entries.is_empty()) {
+    if let Some(dictionary) = state.dictionary.as_ref().filter(|d| !d.entries().is_empty()) {
         writeln!(out, "=proc_dictionary:{pid}")?;
-        for (key, value) in &dictionary.entries {
+        for [key, value] in dictionary.entries() {
             terms.pair(&mut area, out, *key, *value)?;
             writeln!(out)?;
         }
