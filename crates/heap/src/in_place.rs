@@ -188,7 +188,7 @@ impl Heap {
         }
     }
 
-    /// Gives the old generation back. A helper that works at it may go on.
+    /// Gives the old generation back. No helper works at it any more.
     ///
     /// # Safety
     /// Nobody refers to it.

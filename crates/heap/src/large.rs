@@ -179,7 +179,8 @@ impl Large {
 impl Drop for Large {
     fn drop(&mut self) {
         if let Some(cycle) = self.cycle.take() {
-            cycle.marking.abandon();
+            // The bundles that it looks at are given back, too.
+            cycle.marking.stop();
         }
     }
 }

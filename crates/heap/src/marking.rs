@@ -200,16 +200,6 @@ impl Marking {
         Walk(self)
     }
 
-    /// The owner goes. A helper that works at it may end later.
-    pub(crate) fn abandon(&self) {
-        // Relaxed: as in `stop`.
-        self.stopping.store(true, Ordering::Relaxed);
-        let mut state = self.state.lock();
-        if !matches!(state.stage, Stage::Marking | Stage::Releasing) {
-            state.stage = Stage::Stopped;
-        }
-    }
-
     /// Sets the bits of all that is reachable; gives the bundles that are referred to. `None`: it was stopped.
     ///
     /// # Safety

@@ -163,7 +163,8 @@ impl Heap {
             return true;
         }
         let at = term.object_ptr();
-        (self.old_start..self.old_top).contains(&at) || is_literal(at)
+        let (old_start, old_end) = self.old_area();
+        (old_start..old_end).contains(&at) || is_literal(at)
     }
 }
 
