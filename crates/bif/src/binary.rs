@@ -10,8 +10,7 @@ use crate::guards::binary_part;
 use crate::iolists::list_to_binary_1;
 use crate::work::{dirty, in_slices};
 use myriad_term::boxed::Header;
-use myriad_term::etf::binary_of;
-use myriad_term::{Build, Kind, Term, am};
+use myriad_term::{BinaryBuffer, Build, Kind, Term, am};
 use myriad_vm::bif::{BADARG, Escape, SYSTEM_LIMIT, badarg};
 use myriad_vm::{BifResult, Ctx, Vm};
 
@@ -102,18 +101,18 @@ fn copy(ctx: &mut Ctx<'_>, binary: Term, times: usize) -> BifResult {
     if size == 0 {
         return Ok(ctx.binary(&[]));
     }
-    let mut copies = Vec::with_capacity(size);
+    let mut copies = BinaryBuffer::with_capacity(size);
     if bits.len() / 8 > LONG && bits.as_bytes().is_none() {
         dirty(ctx)?;
     }
     let bytes = Bytes::of(binary).ok_or(BADARG)?;
     if size <= AT_ONCE.min(slice_limit(ctx.vm)) {
         match *bytes {
-            [one] => copies.resize(size, one),
+            [one] => copies.extend(std::iter::repeat_n(one, size)),
             _ => (0..times).for_each(|_| copies.extend_from_slice(&bytes)),
         }
         ctx.bump(size / BYTES_PER_REDUCTION);
-        return Ok(binary_of(ctx, copies));
+        return Ok(copies.into_term(ctx));
     }
     in_slices(ctx, BYTES_PER_REDUCTION, move |ctx, budget| {
         let mut most = (*budget).min(slice_limit(ctx.vm));
@@ -123,7 +122,7 @@ fn copy(ctx: &mut Ctx<'_>, binary: Term, times: usize) -> BifResult {
             let now = if at == 0 && done > 0 {
                 // What is there repeats itself.
                 let now = most.min(done).min(size - done);
-                copies.extend_from_within(..now);
+                copies.repeat(now);
                 now
             } else {
                 let now = most.min(bytes.len() - at);
@@ -132,7 +131,7 @@ fn copy(ctx: &mut Ctx<'_>, binary: Term, times: usize) -> BifResult {
             };
             most -= now;
         }
-        Ok((copies.len() == size).then(|| binary_of(ctx, std::mem::take(&mut copies))))
+        Ok((copies.len() == size).then(|| std::mem::take(&mut copies).into_term(ctx)))
     })
 }
 
@@ -157,13 +156,14 @@ fn encode_unsigned(ctx: &mut Ctx<'_>, integer: Term, endianness: Term) -> BifRes
     };
     let little = is_little(endianness)?;
     charge(ctx, limbs.len() * 8)?;
-    let mut bytes: Vec<u8> = limbs.iter().flat_map(|limb| limb.to_le_bytes()).collect();
+    let mut bytes = BinaryBuffer::with_capacity(8 * limbs.len());
+    limbs.iter().for_each(|limb| bytes.extend_from_slice(&limb.to_le_bytes()));
     let used = bytes.iter().rposition(|b| *b != 0).map_or(1, |i| i + 1);
     bytes.truncate(used);
     if !little {
         bytes.reverse();
     }
-    Ok(binary_of(ctx, bytes))
+    Ok(bytes.into_term(ctx))
 }
 
 fn decode_unsigned(ctx: &mut Ctx<'_>, binary: Term, endianness: Term) -> BifResult {

@@ -5,7 +5,7 @@
 
 use crate::argument::Bytes;
 use crate::work::{Budget, TERMS_PER_REDUCTION, dirty};
-use myriad_term::etf::{DecodeError, DecodeOptions, Decoder, EncodeOptions, Encoder, Piece, Sizer, binary_of, measure};
+use myriad_term::etf::{DecodeError, DecodeOptions, Decoder, EncodeOptions, Encoder, Piece, Sizer, measure};
 use myriad_term::{Build, Mfa, Term, am};
 use myriad_vm::bif::{BADARG, Escape, SYSTEM_LIMIT, badarg};
 use myriad_vm::{BifResult, Ctx};
@@ -108,12 +108,12 @@ fn encode(ctx: &mut Ctx<'_>, term: Term, options: EncodeOptions, in_pieces: bool
 
 fn encoded(ctx: &mut Ctx<'_>, encoder: Encoder, in_pieces: bool) -> Term {
     if !in_pieces {
-        return binary_of(ctx, encoder.into_bytes());
+        return encoder.into_bytes().into_term(ctx);
     }
     let mut binaries = Vec::new();
     for piece in encoder.into_pieces() {
         binaries.push(match piece {
-            Piece::Bytes(bytes) => binary_of(ctx, bytes),
+            Piece::Bytes(bytes) => bytes.into_term(ctx),
             Piece::Shared { binary, offset, len } => {
                 let whole = binary.len();
                 let binary = ctx.shared_binary(binary);

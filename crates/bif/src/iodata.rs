@@ -1,7 +1,7 @@
 //! Walking iodata: nested lists of bytes and binaries.
 
 use myriad_term::memory::{self, Demand};
-use myriad_term::{Bits, Kind, Term};
+use myriad_term::{BinaryBuffer, Bits, Kind, Term};
 use myriad_vm::bif::{Escape, badarg};
 
 /// Bytes from lists are handed on in runs of this length.
@@ -29,7 +29,7 @@ pub trait Sink {
     }
 }
 
-impl Sink for Vec<u8> {
+impl Sink for BinaryBuffer {
     const MIXES: bool = true;
 
     #[inline]
@@ -244,7 +244,7 @@ pub struct Gathering<S> {
     roomy: bool,
 }
 
-impl<S: Sink + AsMut<Vec<u8>>> Gathering<S> {
+impl<S: Sink + AsMut<BinaryBuffer>> Gathering<S> {
     /// Of these data.
     pub fn new(data: Term, sink: S) -> Gathering<S> {
         Gathering { walk: Walk::new(data), sink, size: None, roomy: false }

@@ -3,7 +3,7 @@
 use crate::guards::sub_binary;
 use crate::iodata::{Gathering, Sink, Walk, each_run, is_longer};
 use crate::work::{self, Pace, in_slices, in_slices_at};
-use myriad_term::{Bits, Build, Mfa, SharedBinary, Term, am};
+use myriad_term::{BinaryBuffer, Bits, Build, Mfa, Term, am};
 use myriad_vm::bif::{Escape, badarg};
 use myriad_vm::{BifResult, Ctx};
 
@@ -33,17 +33,6 @@ pub fn dirty_if_long(ctx: &Ctx<'_>, data: Term) -> Result<(), Escape> {
     if !ctx.sched.dirty && data.is_cons() && is_longer(data, LONG) { work::dirty(ctx) } else { Ok(()) }
 }
 
-/// A binary of bytes that are owned: not copied if it is to be shared.
-pub fn binary_of_vec(ctx: &mut Ctx<'_>, mut bytes: Vec<u8>) -> Term {
-    if bytes.len() <= myriad_term::binary::HEAP_BINARY_LIMIT {
-        return ctx.binary(&bytes);
-    }
-    if bytes.capacity() - bytes.len() > bytes.len() / 4 {
-        bytes.shrink_to_fit();
-    }
-    ctx.shared_binary(SharedBinary::from_vec(bytes))
-}
-
 /// All bytes of iodata.
 pub fn bytes_of(ctx: &mut Ctx<'_>, data: Term) -> Result<Vec<u8>, Escape> {
     dirty_if_long(ctx, data)?;
@@ -68,10 +57,10 @@ fn iolist_to_binary_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if let Some(bits) = args[0].as_bits() {
         return if bits.is_binary() { Ok(args[0]) } else { badarg() };
     }
-    let mut gathering = Gathering::new(args[0], Vec::new());
+    let mut gathering = Gathering::new(args[0], BinaryBuffer::new());
     in_slices_at(ctx, Pace::of(CELLS_PER_REDUCTION).in_function(LIST_TO_BINARY), move |ctx, budget| {
         let done = gathering.run(budget)?;
-        Ok(done.then(|| binary_of_vec(ctx, std::mem::take(&mut gathering.sink))))
+        Ok(done.then(|| std::mem::take(&mut gathering.sink).shrunk().into_term(ctx)))
     })
 }
 
@@ -82,12 +71,12 @@ pub(crate) fn list_to_binary_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 /// Bits one after another.
 #[derive(Default)]
 struct BitBuffer {
-    bytes: Vec<u8>,
+    bytes: BinaryBuffer,
     bits: usize,
 }
 
-impl AsMut<Vec<u8>> for BitBuffer {
-    fn as_mut(&mut self) -> &mut Vec<u8> {
+impl AsMut<BinaryBuffer> for BitBuffer {
+    fn as_mut(&mut self) -> &mut BinaryBuffer {
         &mut self.bytes
     }
 }
@@ -137,7 +126,7 @@ fn list_to_bitstring_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         }
         let buffer = &mut gathering.sink;
         if buffer.bits.is_multiple_of(8) {
-            return Ok(Some(binary_of_vec(ctx, std::mem::take(&mut buffer.bytes))));
+            return Ok(Some(std::mem::take(&mut buffer.bytes).shrunk().into_term(ctx)));
         }
         Ok(Some(ctx.bitstring(&buffer.bytes, buffer.bits)))
     })
@@ -153,7 +142,7 @@ fn iolist_to_iovec_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         };
     }
     dirty_if_long(ctx, args[0])?;
-    let mut vector = Vector { pieces: Vec::new(), small: Vec::new() };
+    let mut vector = Vector { pieces: Vec::new(), small: BinaryBuffer::new() };
     let mut left = Vec::new();
     let mut at = args[0];
     loop {
@@ -183,7 +172,7 @@ fn iolist_to_iovec_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 struct Vector {
     pieces: Vec<Term>,
-    small: Vec<u8>,
+    small: BinaryBuffer,
 }
 
 impl Vector {
@@ -202,7 +191,7 @@ impl Vector {
     fn flush(&mut self, ctx: &mut Ctx<'_>) {
         if !self.small.is_empty() {
             ctx.bump(self.small.len() / BYTES_PER_REDUCTION);
-            let piece = binary_of_vec(ctx, std::mem::take(&mut self.small));
+            let piece = std::mem::take(&mut self.small).shrunk().into_term(ctx);
             self.pieces.push(piece);
         }
     }

@@ -1,6 +1,5 @@
 //! File names between Erlang and the operating system, and what the command line says of encodings and warnings.
 
-use crate::iolists::binary_of_vec;
 use myriad_sync::OnceLock;
 use myriad_term::{Atom, Build, Export, Mfa, Term, am};
 use myriad_vm::bif::{Escape, badarg};
@@ -89,7 +88,7 @@ fn internal_name2native_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(mut name) = name_bytes(args[0], encoding(ctx.vm), true) else { return badarg() };
     name.push(0);
     ctx.bump(name.len() / 16);
-    Ok(binary_of_vec(ctx, name))
+    Ok(ctx.binary(&name))
 }
 
 fn bytes(term: &Term) -> Result<std::borrow::Cow<'_, [u8]>, Escape> {

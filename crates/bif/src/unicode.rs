@@ -5,9 +5,8 @@
 //! tails that are still to be walked, each wrapped around what stands before it.
 
 use crate::guards::sub_binary;
-use crate::iolists::binary_of_vec;
 use crate::work::{Pace, in_slices_at};
-use myriad_term::{Bits, Build, Export, Mfa, Term, am};
+use myriad_term::{BinaryBuffer, Bits, Build, Export, Mfa, Term, am};
 use myriad_vm::bif::{Escape, badarg};
 use myriad_vm::{BifResult, Ctx};
 
@@ -56,7 +55,7 @@ const RUN: usize = 512;
 
 /// A sink of UTF-8.
 #[derive(Default)]
-struct Utf8(Vec<u8>);
+struct Utf8(BinaryBuffer);
 
 impl Sink for Utf8 {
     fn text(&mut self, text: &str) {
@@ -469,7 +468,7 @@ fn characters_to_binary_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
             }
         }
         let Some(end) = walk.run(ctx, budget)? else { return Ok(None) };
-        let converted = binary_of_vec(ctx, std::mem::take(&mut walk.sink.0));
+        let converted = std::mem::take(&mut walk.sink.0).shrunk().into_term(ctx);
         Ok(Some(finish(ctx, converted, end)))
     })
 }

@@ -1,14 +1,12 @@
 //! Binaries of drivers (`ErlDrvBinary`): counted bytes behind a word with their number.
 //!
-//! BI1. Such a binary is a shared binary of the VM whose bytes begin with two words of our own: what counts its holders, and the number of the
-//!      driver's bytes, which follow. So its bytes become a term without being copied. Each count that the driver has is one reference to it.
+//! BI1. Such a binary is the last word of a shared binary's block, with the bytes that follow it (term.binary/S2). So its bytes become a term, and those of
+//!      a term become the driver's, without being copied. Each count that the driver has is one reference to the shared binary.
 
 use myriad_term::binary::{HEAP_BINARY_LIMIT, SharedBinary};
 use myriad_term::{Build, TermRef};
 use std::mem::ManuallyDrop;
-
-/// Bytes of our own before the driver's.
-const BEFORE: usize = 16;
+use std::ptr::{NonNull, null_mut};
 
 /// `ErlDrvBinary`
 #[repr(C)]
@@ -21,44 +19,26 @@ impl Binary {
     /// A new one, held by the caller: [`Binary::release`] gives it back. Null: there are not so many bytes.
     pub fn alloc(size: usize) -> *mut Binary {
         if size > isize::MAX as usize / 2 {
-            return std::ptr::null_mut();
+            return null_mut();
         }
-        let shared = SharedBinary::with_capacity(size + BEFORE, size + BEFORE, |_| {});
-        let data = shared.data();
-        let raw = shared.into_raw();
-        // SAFETY: so many fresh bytes, of which nobody else knows.
-        unsafe {
-            data.cast::<*const ()>().write_unaligned(raw);
-            let binary = data.add(8).cast::<Binary>();
-            binary.cast::<isize>().write_unaligned(size as isize);
-            binary
-        }
+        Binary::held(SharedBinary::with_capacity(size, size, |_| {})).unwrap_or(null_mut())
     }
 
-    /// One of these bytes.
+    /// A copy of bytes, held by the caller. Null: there are not so many bytes.
     pub fn of(bytes: &[u8]) -> *mut Binary {
-        let binary = Binary::alloc(bytes.len());
-        if !binary.is_null() {
-            // SAFETY: it has so many bytes, and nobody else knows of it.
-            unsafe { Binary::data(binary).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
-        }
-        binary
+        Binary::held(SharedBinary::from_bytes(bytes)).unwrap_or(null_mut())
     }
 
-    /// The driver's binary whose memory a shared binary is, and a holder more of it, if it is one and these bytes of it are the driver's. It shows by what
-    /// stands before the bytes: where that binary is, and their number, which is right whoever has written it.
-    pub fn of_shared(shared: &SharedBinary, part: &[u8]) -> Option<*mut Binary> {
-        let (before, bytes) = shared.bytes().split_at_checked(BEFORE)?;
-        let raw = SharedBinary::clone(shared).into_raw();
-        // SAFETY: the count is the one that was just made.
-        let held = unsafe { SharedBinary::from_raw(raw) };
-        let mark = [(raw as u64).to_ne_bytes(), (bytes.len() as u64).to_ne_bytes()].concat();
-        let is_within = part.as_ptr() as usize >= bytes.as_ptr() as usize;
-        (before == mark && is_within).then(|| {
-            std::mem::forget(held);
-            // SAFETY: `BEFORE` bytes and more are there.
-            unsafe { shared.data().add(BEFORE / 2).cast::<Binary>() }
-        })
+    /// A shared binary, one holder more of it; nothing if its bytes are elsewhere.
+    pub fn of_shared(shared: &SharedBinary) -> Option<*mut Binary> {
+        Binary::held(SharedBinary::clone(shared))
+    }
+
+    /// Its holder is who has this.
+    fn held(shared: SharedBinary) -> Option<*mut Binary> {
+        let bytes = shared.counted_bytes()?;
+        std::mem::forget(shared);
+        Some(bytes.as_ptr().cast())
     }
 
     /// Its first byte.
@@ -76,7 +56,7 @@ impl Binary {
     /// As for `data`.
     pub unsafe fn size(binary: *const Binary) -> usize {
         // SAFETY: the caller's promise; BI1.
-        unsafe { binary.cast::<isize>().read_unaligned() }.max(0) as usize
+        unsafe { (*binary).size }.max(0) as usize
     }
 
     /// What counts its holders, of whom the caller of this is none.
@@ -84,8 +64,8 @@ impl Binary {
     /// # Safety
     /// As for `data`.
     unsafe fn shared(binary: *const Binary) -> ManuallyDrop<SharedBinary> {
-        // SAFETY: BI1: what `into_raw` gave stands before it.
-        ManuallyDrop::new(unsafe { SharedBinary::from_raw(binary.cast::<*const ()>().sub(1).read_unaligned()) })
+        // SAFETY: BI1; the caller's promise, so it is not null.
+        ManuallyDrop::new(unsafe { SharedBinary::of_counted_bytes(NonNull::new_unchecked(binary.cast_mut().cast())) })
     }
 
     /// One holder more.
@@ -130,12 +110,11 @@ impl Binary {
         if start.checked_add(len).is_none_or(|end| end > size) {
             return None;
         }
-        let start = start + BEFORE;
         if len <= HEAP_BINARY_LIMIT {
             return shared.bytes().get(start..start + len).map(|bytes| memory.binary(bytes));
         }
         let whole = memory.shared_binary(SharedBinary::clone(&shared));
-        Some(memory.sub_binary(whole, start * 8, len * 8))
+        Some(if len == size { whole } else { memory.sub_binary(whole, start * 8, len * 8) })
     }
 }
 
@@ -144,20 +123,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_driver_gets_its_own_binary_back() {
-        let bytes = [7; 100];
-        let binary = Binary::of(&bytes);
-        // SAFETY: just made, and held to the end.
+    fn a_shared_binary_is_a_drivers_one() {
+        let shared = SharedBinary::from_bytes(&[7; 100]);
+        let binary = Binary::of_shared(&shared).unwrap();
+        // SAFETY: held to the end.
         unsafe {
-            let shared = SharedBinary::clone(&Binary::shared(binary));
-            assert_eq!((shared.len(), Binary::holders(binary)), (116, 2));
-            assert_eq!(Binary::of_shared(&shared, &shared.bytes()[20..30]), Some(binary));
+            assert_eq!((Binary::size(binary), Binary::holders(binary)), (100, 2));
+            assert_eq!(Binary::data(binary), shared.data());
+            assert_eq!(Binary::of_shared(&Binary::shared(binary)), Some(binary));
             assert_eq!(Binary::holders(binary), 3);
             Binary::release(binary);
-            assert_eq!(Binary::of_shared(&shared, shared.bytes()), None, "what stands before is not the driver's");
-            let other = SharedBinary::from_bytes(shared.bytes());
-            assert_eq!(Binary::of_shared(&other, &other.bytes()[20..30]), None);
-            assert_eq!(Binary::holders(binary), 2);
+            drop(shared);
+            assert_eq!((Binary::holders(binary), *Binary::data(binary).add(99)), (1, 7));
             Binary::release(binary);
         }
     }

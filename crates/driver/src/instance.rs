@@ -14,7 +14,7 @@ use myriad_io::port::linked_in::{Settings, SharedLock};
 use myriad_io::posix;
 use myriad_process::TimerId;
 use myriad_sync::Arc;
-use myriad_term::{Atom, Pid, am};
+use myriad_term::{Atom, BinaryBuffer, Pid, am};
 use rustix::io::Errno;
 use std::collections::HashMap;
 use std::ffi::{CString, c_int, c_void};
@@ -213,18 +213,7 @@ impl Instance {
         function: unsafe extern "C" fn(Data, &mut IoVector),
         data: Output,
     ) {
-        let pieces = match data {
-            Output::One(piece) => vec![piece],
-            Output::Several(pieces) => pieces,
-        };
-        // The first place is free for a header of the driver's.
-        let mut slices = vec![IoSlice { base: null_mut(), len: 0 }];
-        let mut binaries: Vec<*mut Binary> = vec![null_mut()];
-        for piece in pieces.iter().filter(|piece| !piece.bytes().is_empty()) {
-            let Some((base, binary)) = of_piece(piece) else { return context.fail(Errno::NOMEM) };
-            slices.push(IoSlice { base, len: piece.bytes().len() });
-            binaries.push(binary);
-        }
+        let (mut slices, mut binaries) = vector_of(data.pieces());
         let mut vector = IoVector {
             count: slices.len() as c_int,
             size: slices.iter().map(|slice| slice.len).sum(),
@@ -241,16 +230,33 @@ impl Instance {
     }
 }
 
-/// Where a piece begins, and the binary that it is of, held until the call is over: a driver's own one as it is, else a copy.
-fn of_piece(piece: &Piece) -> Option<(*mut u8, *mut Binary)> {
-    if let Piece::Shared(shared, _, _) = piece
-        && let Some(binary) = Binary::of_shared(shared, piece.bytes())
-    {
-        return Some((piece.bytes().as_ptr().cast_mut(), binary));
+/// The slices of a vector, and the binary that each is of, held by it: a process's own one as it is, and copies of what lies between those in one together.
+fn vector_of(pieces: &[Piece]) -> (Vec<IoSlice>, Vec<*mut Binary>) {
+    // The first place is free for a header of the driver's.
+    let mut slices = vec![IoSlice { base: null_mut(), len: 0 }];
+    let mut binaries: Vec<*mut Binary> = vec![null_mut()];
+    let own = |piece: &Piece| if let Piece::Shared(shared, _, _) = piece { Binary::of_shared(shared) } else { None };
+    let mut copied = BinaryBuffer::new();
+    for piece in pieces.iter().filter(|piece| !piece.bytes().is_empty()) {
+        let bytes = piece.bytes();
+        let binary = own(piece).unwrap_or_else(|| {
+            copied.extend_from_slice(bytes);
+            null_mut()
+        });
+        slices.push(IoSlice { base: bytes.as_ptr().cast_mut(), len: bytes.len() });
+        binaries.push(binary);
     }
-    let binary = Binary::of(piece.bytes());
-    // SAFETY: just made.
-    (!binary.is_null()).then(|| (unsafe { Binary::data(binary) }, binary))
+    let copied = copied.into_shared();
+    let mut at = copied.data();
+    for (slice, binary) in
+        slices.iter_mut().zip(&mut binaries).filter(|(slice, binary)| slice.len > 0 && binary.is_null())
+    {
+        slice.base = at;
+        // SAFETY: the copy has all of these slices, one after another.
+        at = unsafe { at.add(slice.len) };
+        *binary = Binary::of_shared(&copied).unwrap_or(null_mut());
+    }
+    (slices, binaries)
 }
 
 /// The bytes that a driver has answered with; `frees`: they are ours to give back.

@@ -228,18 +228,20 @@ fn extend(m: &mut Machine<'_, '_>, source: Term, extra: usize) -> Option<(Term, 
     }
     let (start, end) = (offset + old_bits, offset + old_bits + extra);
     if let Some(object) = writable_whole(source, &whole) {
-        let shared = object.shared();
+        let mut shared = object.shared();
         let bytes = end.div_ceil(8);
         if bytes <= shared.capacity() || shared.is_unique() {
-            // SAFETY: the only writable reference (its mark is taken away below) ends at the end of what is used; the block
-            // moves only if nothing else refers to it.
+            // SAFETY: the only writable reference (its mark is taken away below) ends at the end of what is used; the binary
+            // moves only if nothing else refers to it, and whoever appends is the only one that has the object.
             unsafe {
                 let used = shared.len();
                 if bytes > shared.capacity() {
                     m.build = Target::none();
                     m.reds -= (8 * used / BITS_PER_REDUCTION) as i32;
+                    object.grow_shared((2 * bytes).max(LEAST_CAPACITY));
+                    shared = object.shared();
                 }
-                shared.extend_to(bytes.max(used), (2 * bytes).max(LEAST_CAPACITY));
+                shared.extend_to(bytes.max(used));
                 *object.ptr().add(1) = bytes.max(used) as u64;
                 m.heap().count_binary_words(bytes.saturating_sub(used) / 8);
             }

@@ -1,9 +1,10 @@
 //! A queue of bytes in pieces: shared binaries go in and come out without being copied. And reading to where bytes are to stay.
 
-use myriad_term::{Build, Kind, SharedBinary, Term, TermRef};
+use myriad_term::{BinaryBuffer, Build, Kind, SharedBinary, Term, TermRef};
 use myriad_vm::Ctx;
 use rustix::io::Errno;
 use std::collections::VecDeque;
+use std::ops::Deref;
 use std::os::fd::BorrowedFd;
 
 /// Pieces up to this size are copied together rather than kept apart.
@@ -75,6 +76,44 @@ impl Piece {
     }
 }
 
+/// Bytes that are told to somebody.
+#[derive(Debug)]
+pub enum Run<'a> {
+    /// Of another.
+    Borrowed(&'a [u8]),
+    /// In memory that they can stay in.
+    Owned(BinaryBuffer),
+}
+
+impl PartialEq for Run<'_> {
+    fn eq(&self, other: &Run<'_>) -> bool {
+        self[..] == other[..]
+    }
+}
+
+impl Eq for Run<'_> {}
+
+impl Run<'_> {
+    /// As a binary, without copying those that may stay.
+    pub fn into_term<'b, B: Build<'b>>(self, memory: &mut B) -> TermRef<'b> {
+        match self {
+            Run::Borrowed(bytes) => memory.binary(bytes),
+            Run::Owned(bytes) => bytes.into_term(memory),
+        }
+    }
+}
+
+impl Deref for Run<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Run::Borrowed(bytes) => bytes,
+            Run::Owned(bytes) => bytes,
+        }
+    }
+}
+
 /// A queue of pieces.
 #[derive(Default)]
 pub struct ByteQueue {
@@ -125,7 +164,7 @@ impl ByteQueue {
         let front = self.pieces.front_mut()?;
         if let Piece::Own(bytes, start) = front {
             let (start, len) = (*start, bytes.len() - *start);
-            *front = Piece::Shared(SharedBinary::from_vec(std::mem::take(bytes)), start, len);
+            *front = Piece::Shared(SharedBinary::from_bytes(bytes), start, len);
         }
         match front {
             Piece::Shared(binary, start, len) => Some(Piece::Shared(binary.clone(), *start, *len).into_term(ctx)),
@@ -326,15 +365,14 @@ impl<'h> Iterator for Parts<'h> {
     }
 }
 
-/// Reads at most `most` bytes to the end of a vector that has room.
-pub(crate) fn read_onto(fd: BorrowedFd<'_>, bytes: &mut Vec<u8>, most: usize) -> Result<usize, Errno> {
-    let have = bytes.len();
-    let room = bytes.spare_capacity_mut();
+/// Reads at most `most` bytes to the end of a buffer that has room.
+pub(crate) fn read_onto(fd: BorrowedFd<'_>, bytes: &mut BinaryBuffer, most: usize) -> Result<usize, Errno> {
+    let room = bytes.spare();
     let most = most.min(room.len());
     let (read, _) = rustix::io::read(fd, &mut room[..most])?;
     let count = read.len();
-    // SAFETY: that many bytes after those that were there have been read.
-    unsafe { bytes.set_len(have + count) };
+    // SAFETY: that many bytes have been read to there.
+    unsafe { bytes.advance(count) };
     Ok(count)
 }
 

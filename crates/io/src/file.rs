@@ -11,7 +11,7 @@ mod info;
 mod names;
 mod open;
 
-use myriad_term::{Term, memory};
+use myriad_term::{BinaryBuffer, Term};
 use myriad_vm::bif::{DirtyKind, badarg};
 use myriad_vm::{Ctx, Escape};
 use rustix::io::Errno;
@@ -20,7 +20,6 @@ use std::ffi::CStr;
 
 pub use handle::Owners;
 pub(crate) use handle::copy_of;
-pub(crate) use open::vec_binary;
 
 myriad_vm::bifs! { pub PRIM_FILE = "prim_file" {
     "open_nif" / 2 Nif => open::open_nif;
@@ -96,16 +95,16 @@ pub(crate) fn retry<T>(mut f: impl FnMut() -> Result<T, Errno>) -> Result<T, Err
 const LARGE_READ: usize = 16 << 20;
 
 /// Room for `size` bytes.
-fn room(size: usize) -> Result<Vec<u8>, Errno> {
-    let mut bytes = Vec::new();
-    memory::fallibly(|| bytes.try_reserve_exact(size)).map_err(|_| Errno::NOMEM)?;
+fn room(size: usize) -> Result<BinaryBuffer, Errno> {
+    let mut bytes = BinaryBuffer::new();
+    bytes.try_reserve_exact(size).map_err(|_| Errno::NOMEM)?;
     if size >= LARGE_READ {
         /// A whole number of the pages of every machine, and what large pages are made of.
         const STEP: usize = 2 << 20;
-        let start: *mut u8 = bytes.as_mut_ptr();
+        let start = bytes.as_mut_ptr();
         let skipped = start.align_offset(STEP).min(size);
         let len = (size - skipped) / STEP * STEP;
-        // SAFETY: within the vector's own memory; advice changes nothing of what it holds. A refusal costs only time.
+        // SAFETY: within the buffer's own memory; advice changes nothing of what it holds. A refusal costs only time.
         unsafe { libc::madvise(start.add(skipped).cast(), len, libc::MADV_HUGEPAGE) };
     }
     Ok(bytes)

@@ -163,7 +163,7 @@ fn make(ctx: &mut Ctx<'_>, args: &[Term], mode: Mode) -> BifResult {
     let list = if bytes.is_empty() {
         Term::NIL
     } else {
-        let binary = crate::file::vec_binary(ctx, bytes);
+        let binary = bytes.shrunk().into_term(ctx);
         ctx.list(&[binary])
     };
     Ok(match made {

@@ -163,7 +163,7 @@ fn release<T: Counted>(object: NonNull<T>, references: usize) -> usize {
     before
 }
 
-/// A thread's entries: neighbours in memory have different ones.
+/// A thread's entries: neighbours in memory have different ones, whatever their distance.
 #[derive(Debug)]
 struct Place<T>([Entry<T>; ENTRIES]);
 
@@ -175,7 +175,10 @@ impl<T: Counted> Place<T> {
 
     #[inline]
     fn entry(&self, object: NonNull<T>) -> &Entry<T> {
-        &self.0[object.addr().get() / size_of::<T>() % ENTRIES]
+        // Multiples of this spread evenly (Knuth, The Art of Computer Programming 3, 6.4).
+        const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+        let mixed = (object.addr().get() as u64).wrapping_mul(GOLDEN);
+        &self.0[(mixed >> (u64::BITS - ENTRIES.ilog2())) as usize]
     }
 
     fn give_back(&self) {

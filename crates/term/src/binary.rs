@@ -4,6 +4,12 @@
 //!
 //! S1. A [`SharedBinary`]'s bytes below its length never change while more than one reference exists; bytes between
 //!     length and capacity belong to the one writable reference ([`WRITABLE`]).
+//! S2. Bytes follow the block that counts them in the same memory, unless they are another object's, and the last word of the block is their number. So
+//!     both together are a C driver's binary (`ErlDrvBinary`) as they are.
+
+mod buffer;
+
+pub use buffer::{BinaryBuffer, NoRoom};
 
 use crate::boxed::{Boxed, Kind};
 use crate::magic::Magic;
@@ -20,13 +26,13 @@ pub const HEAP_BINARY_LIMIT: usize = 64;
 /// Header `aux` bit of a shared or sub binary whose end may still be appended to in place.
 pub const WRITABLE: u32 = 1;
 
-/// The counted block behind shared binaries; one of no bytes has no memory of its own.
+/// The counted block behind shared binaries, before its bytes (S2).
 #[repr(C)]
 struct Block {
     references: Count,
-    len: usize,
-    data: *mut u8,
     room: Room,
+    data: *mut u8,
+    len: usize,
 }
 
 /// The capacity of a block, and above it the account that it is on.
@@ -67,23 +73,17 @@ struct ForeignBlock {
 
 /// Where the address of the bytes is in a block.
 pub(crate) const DATA_OFFSET: usize = std::mem::offset_of!(Block, data);
+/// Where the length is in a block.
+const LEN_OFFSET: usize = std::mem::offset_of!(Block, len);
+
+const _: () = assert!(LEN_OFFSET + size_of::<usize>() == size_of::<Block>(), "S2");
 
 impl Block {
-    /// Bytes that it takes in all.
-    fn bytes(&self) -> usize {
-        Self::bytes_for(self.room.capacity())
-    }
-
-    #[inline]
-    fn bytes_for(capacity: usize) -> usize {
-        if capacity == FOREIGN { size_of::<ForeignBlock>() } else { capacity + size_of::<Block>() }
-    }
-
-    /// A block that is not in memory yet, but on the calling thread's account.
-    #[inline]
-    fn new(len: usize, data: *mut u8, capacity: usize) -> Block {
-        let account = SHARED.come(Self::bytes_for(capacity));
-        Block { references: Count::new(), len, data, room: Room::new(capacity, account) }
+    /// What a block takes whose bytes follow it.
+    fn layout(capacity: usize) -> Layout {
+        memory::layout::<u8>(capacity.saturating_add(size_of::<Block>()), memory::BINARY)
+            .align_to(align_of::<Block>())
+            .unwrap_or_else(|_| memory::exhausted(memory::BINARY, capacity))
     }
 }
 
@@ -95,18 +95,17 @@ impl Counted for Block {
 
     #[inline(never)]
     unsafe fn free(block: NonNull<Block>) {
-        // SAFETY: the last reference; the block and its data came from the global allocator with these layouts.
+        // SAFETY: the last reference; a block of this capacity is a `ForeignBlock` in a box, any other came with its bytes from the global allocator.
         unsafe {
-            let (room, bytes) = (block.as_ref().room, block.as_ref().bytes());
-            SHARED.go(room.account(), bytes);
+            let room = block.as_ref().room;
             let capacity = room.capacity();
             if capacity == FOREIGN {
+                SHARED.go(room.account(), size_of::<ForeignBlock>());
                 return drop(Box::from_raw(block.cast::<ForeignBlock>().as_ptr()));
             }
-            let block = Box::from_raw(block.as_ptr());
-            if capacity > 0 {
-                dealloc(block.data, Layout::array::<u8>(capacity).unwrap_unchecked());
-            }
+            let layout = Layout::from_size_align_unchecked(capacity + size_of::<Block>(), align_of::<Block>());
+            SHARED.go(room.account(), layout.size());
+            dealloc(block.cast().as_ptr(), layout);
         }
     }
 }
@@ -155,38 +154,38 @@ unsafe impl Sync for SharedBinary {}
 
 impl SharedBinary {
     /// `len` bytes, which `fill` writes; room for `capacity`.
+    #[inline]
     pub fn with_capacity(len: usize, capacity: usize, fill: impl FnOnce(&mut [u8])) -> SharedBinary {
-        let capacity = capacity.max(len);
-        let data = alloc_bytes(capacity);
-        // SAFETY: `capacity` fresh bytes; zeroed first, so that `fill` sees initialised memory.
+        let (shared, data) = Self::fresh(len, capacity.max(len));
+        // SAFETY: so many fresh bytes; zeroed first, so that `fill` sees initialised memory.
         unsafe {
             data.write_bytes(0, len);
             fill(std::slice::from_raw_parts_mut(data, len));
         }
-        Self::of_block(Block::new(len, data, capacity))
+        shared
     }
 
     /// A copy of the bytes.
     pub fn from_bytes(bytes: &[u8]) -> SharedBinary {
-        let capacity = bytes.len();
-        let data = alloc_bytes(capacity);
-        // SAFETY: `capacity` fresh bytes, at least as many as the source has.
+        let (shared, data) = Self::fresh(bytes.len(), bytes.len());
+        // SAFETY: as many fresh bytes as the source has.
         unsafe { data.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
-        Self::of_block(Block::new(bytes.len(), data, capacity))
+        shared
     }
 
-    /// The same bytes, without copying where the vector's allocation fits.
-    pub fn from_vec(bytes: Vec<u8>) -> SharedBinary {
-        if bytes.capacity() == 0 {
-            return Self::from_bytes(&[]);
+    /// A new one with its bytes behind its block, and where these are: the caller is to write the first `len` of them.
+    #[inline]
+    fn fresh(len: usize, capacity: usize) -> (SharedBinary, *mut u8) {
+        let layout = Block::layout(capacity);
+        // SAFETY: the layout is not empty.
+        let block = unsafe { memory::allocate(layout, memory::BINARY) }.cast::<Block>();
+        let room = Room::new(capacity, SHARED.come(layout.size()));
+        // SAFETY: fresh memory for a block and so many bytes.
+        unsafe {
+            let data = block.add(1).cast().as_ptr();
+            block.write(Block { references: Count::new(), room, data, len });
+            (SharedBinary(block), data)
         }
-        let mut bytes = std::mem::ManuallyDrop::new(bytes);
-        let (data, len, capacity) = (bytes.as_mut_ptr(), bytes.len(), bytes.capacity());
-        Self::of_block(Block::new(len, data, capacity))
-    }
-
-    fn of_block(block: Block) -> SharedBinary {
-        SharedBinary(NonNull::from(Box::leak(Box::new(block))))
     }
 
     /// Bytes that are part of an object, which the binary holds.
@@ -194,8 +193,9 @@ impl SharedBinary {
     /// # Safety
     /// So many bytes are there, and do not change, for as long as `owner` is held.
     pub unsafe fn of_object(owner: Magic, data: *const u8, len: usize) -> SharedBinary {
-        let block = ForeignBlock { block: Block::new(len, data.cast_mut(), FOREIGN), owner };
-        SharedBinary(NonNull::from(Box::leak(Box::new(block))).cast())
+        let room = Room::new(FOREIGN, SHARED.come(size_of::<ForeignBlock>()));
+        let block = Block { references: Count::new(), room, data: data.cast_mut(), len };
+        SharedBinary(NonNull::from(Box::leak(Box::new(ForeignBlock { block, owner }))).cast())
     }
 
     /// The object whose bytes these are, if there is one.
@@ -203,6 +203,22 @@ impl SharedBinary {
         // SAFETY: a block of this capacity is a foreign one, which holds its object.
         (self.block().room.capacity() == FOREIGN)
             .then(|| unsafe { self.0.cast::<ForeignBlock>().as_ref() }.owner.clone())
+    }
+
+    /// The word with the length, which the bytes follow (S2), unless they are another object's: an `ErlDrvBinary`. It is there while the binary is held. The
+    /// length grows where a process appends to the binary in place.
+    pub fn counted_bytes(&self) -> Option<NonNull<usize>> {
+        // SAFETY: within the block.
+        (self.block().room.capacity() != FOREIGN).then(|| unsafe { self.0.byte_add(LEN_OFFSET).cast() })
+    }
+
+    /// The binary of what [`SharedBinary::counted_bytes`] gave, with a count of it.
+    ///
+    /// # Safety
+    /// The binary is held by whoever gives this count away.
+    pub unsafe fn of_counted_bytes(bytes: NonNull<usize>) -> SharedBinary {
+        // SAFETY: the caller's promise.
+        SharedBinary(unsafe { bytes.byte_sub(LEN_OFFSET).cast() })
     }
 
     fn block(&self) -> &Block {
@@ -253,32 +269,15 @@ impl SharedBinary {
         SharedBinary(unsafe { NonNull::new_unchecked(raw.cast_mut().cast()) })
     }
 
-    /// Sets the length to `len`, growing the block if needed. New bytes are zero. The data may move.
+    /// Sets the length to `len`, within the capacity. New bytes are zero.
     ///
     /// # Safety
-    /// The caller is the only one that reads or writes bytes at or beyond the present length (S1), and if the data must
-    /// grow beyond the capacity then this is the only reference. It is no binary [of an object](SharedBinary::of_object).
-    pub unsafe fn extend_to(&self, len: usize, capacity: usize) {
+    /// The caller is the only one that reads or writes bytes at or beyond the present length (S1), and the capacity suffices.
+    pub unsafe fn extend_to(&self, len: usize) {
         let block = self.0.as_ptr();
-        // SAFETY: the caller's promise of exclusive use of the tail (and of all, when it moves).
+        debug_assert!(len <= self.capacity());
+        // SAFETY: the caller's promise of exclusive use of the tail.
         unsafe {
-            let room = (*block).room;
-            let before = room.capacity();
-            if len > before {
-                let capacity = capacity.max(len);
-                let data = if before == 0 {
-                    alloc_bytes(capacity)
-                } else {
-                    let layout = Layout::array::<u8>(before).unwrap_unchecked();
-                    memory::named(memory::BINARY, || realloc((*block).data, layout, capacity))
-                };
-                if data.is_null() {
-                    memory::exhausted(memory::BINARY, capacity);
-                }
-                SHARED.resize(room.account(), capacity as i64 - before as i64);
-                (*block).data = data;
-                (*block).room = Room::new(capacity, room.account());
-            }
             if len > (*block).len {
                 (*block).data.add((*block).len).write_bytes(0, len - (*block).len);
             }
@@ -286,18 +285,32 @@ impl SharedBinary {
         }
     }
 
+    /// Makes room for more bytes, by which the binary moves.
+    ///
+    /// # Safety
+    /// This is the only reference, and the bytes are behind the block ([`SharedBinary::with_capacity`]).
+    unsafe fn grow(self, capacity: usize) -> SharedBinary {
+        let room = self.block().room;
+        let old = Block::layout(room.capacity());
+        let new = Block::layout(capacity.max(room.capacity()));
+        let block = self.into_raw().cast_mut();
+        // SAFETY: the caller's promise: nobody else knows of the block, which came from the global allocator with this layout.
+        unsafe {
+            let moved = memory::named(memory::BINARY, || realloc(block.cast(), old, new.size()));
+            let Some(moved) = NonNull::new(moved.cast::<Block>()) else {
+                memory::exhausted(memory::BINARY, new.size());
+            };
+            SHARED.resize(room.account(), (new.size() - old.size()) as i64);
+            (*moved.as_ptr()).room = Room::new(new.size() - size_of::<Block>(), room.account());
+            (*moved.as_ptr()).data = moved.add(1).cast().as_ptr();
+            SharedBinary(moved)
+        }
+    }
+
     /// Address of the first byte.
     pub fn data(&self) -> *mut u8 {
         self.block().data
     }
-}
-
-fn alloc_bytes(capacity: usize) -> *mut u8 {
-    if capacity == 0 {
-        return NonNull::dangling().as_ptr();
-    }
-    // SAFETY: the capacity is not zero.
-    unsafe { memory::allocate(memory::layout::<u8>(capacity, memory::BINARY), memory::BINARY) }.as_ptr()
 }
 
 impl Clone for SharedBinary {
@@ -400,6 +413,16 @@ impl<'a> Boxed<'a, '_> {
         debug_assert!(self.kind() == Kind::SharedBinary);
         // SAFETY: word 1 is what `into_raw` gave; the object keeps its count.
         std::mem::ManuallyDrop::new(unsafe { SharedBinary::from_raw(self.word(1) as *const ()) })
+    }
+
+    /// Makes room for more bytes in the binary of a `SharedBinary` object, by which that moves.
+    ///
+    /// # Safety
+    /// The object's is the only reference to the binary, which was made [with a capacity](SharedBinary::with_capacity), and nobody else reads the object.
+    pub unsafe fn grow_shared(self, capacity: usize) {
+        let shared = std::mem::ManuallyDrop::into_inner(self.shared());
+        // SAFETY: the caller's promise; the object keeps the count of what has moved, as term/T3 names it.
+        unsafe { *self.ptr().add(2) = shared.grow(capacity).into_raw() as u64 };
     }
 
     /// Address of the first byte of a `SharedBinary` object. No reference to a local variable is made on the way: the

@@ -70,7 +70,7 @@ pub mod word;
 pub use alloc::{Alloc, Build, OffHeap};
 pub use arena::Arena;
 pub use atom::Atom;
-pub use binary::{Bits, SharedBinary};
+pub use binary::{BinaryBuffer, Bits, SharedBinary};
 pub use boxed::{Boxed, Kind, Tuple};
 pub use code::{CodeNames, Export, FunEntry, FunId, Mfa};
 pub use growing::GrowingList;

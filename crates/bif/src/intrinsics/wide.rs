@@ -1,14 +1,13 @@
 //! `unicode:characters_to_binary/3` to UTF-16 and UTF-32.
 
-use crate::iolists::binary_of_vec;
 use crate::unicode::{End, Sink, Walk, encoding, in_slices};
-use myriad_term::{Term, am};
+use myriad_term::{BinaryBuffer, Term, am};
 use myriad_vm::bif::Escape;
 use myriad_vm::{BifResult, Ctx};
 
 /// A sink of UTF-16 or UTF-32.
 struct Units {
-    bytes: Vec<u8>,
+    bytes: BinaryBuffer,
     wide: bool,
     little: bool,
 }
@@ -55,8 +54,8 @@ fn units(encoding: Term) -> Option<Units> {
         None => (encoding, false),
     };
     match name.as_atom()? {
-        am::utf16 => Some(Units { bytes: Vec::new(), wide: false, little }),
-        am::utf32 => Some(Units { bytes: Vec::new(), wide: true, little }),
+        am::utf16 => Some(Units { bytes: BinaryBuffer::new(), wide: false, little }),
+        am::utf32 => Some(Units { bytes: BinaryBuffer::new(), wide: true, little }),
         _ => None,
     }
 }
@@ -67,7 +66,7 @@ pub fn characters_to_binary(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let mut walk = Walk::new(sink, args[0], latin1);
     in_slices(ctx, move |ctx, budget| match walk.run(ctx, budget) {
         Ok(None) => Ok(None),
-        Ok(Some(End::Done)) => Ok(Some(binary_of_vec(ctx, std::mem::take(&mut walk.sink.bytes)))),
+        Ok(Some(End::Done)) => Ok(Some(std::mem::take(&mut walk.sink.bytes).shrunk().into_term(ctx))),
         _ => Err(Escape::Decline),
     })
 }

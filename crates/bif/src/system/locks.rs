@@ -5,7 +5,6 @@
 //! ends with an empty mask. All classes are counted; the mask only chooses which are shown.
 
 use super::state::state;
-use crate::iolists::binary_of_vec;
 use myriad_sync::profile::{self, Column, Counts, How, Row, Snapshot};
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::badarg;
@@ -247,7 +246,7 @@ fn report(ctx: &mut Ctx<'_>, options: Term) -> BifResult {
     }
     let counted = counted(ctx);
     let text = if as_json { profile::json(&counted, by) } else { profile::text(&counted, by, by_thread) };
-    Ok(binary_of_vec(ctx, text.into_bytes()))
+    Ok(ctx.binary(text.as_bytes()))
 }
 
 #[cfg(test)]

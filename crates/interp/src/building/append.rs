@@ -36,7 +36,7 @@ pub(super) unsafe fn create(m: &mut Machine<'_, '_>, n: usize, segment: impl Fn(
     // SAFETY: the only writable reference (its mark is taken away below) ends at the end of what is used, and there is room behind it.
     unsafe {
         let used = shared.len();
-        shared.extend_to(bytes.max(used), bytes);
+        shared.extend_to(bytes.max(used));
         *object.ptr().add(1) = bytes.max(used) as u64;
         m.heap().count_binary_words(bytes.saturating_sub(used) / 8);
         // Behind what is used nobody reads.

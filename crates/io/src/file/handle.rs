@@ -6,12 +6,11 @@
 //! F3. A process that ends while a call of its still uses the file, on a dirty scheduler, does not wait: the call closes the file
 //!     ([`Revocable`]).
 
-use super::open::vec_binary;
 use super::{go_dirty, retry, room};
 use crate::posix;
 use myriad_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use myriad_sync::{Arc, CachePadded, LockClass, Mutex, Revocable, Unavailable, Weak};
-use myriad_term::{Build, Pid, Term, am};
+use myriad_term::{BinaryBuffer, Build, Pid, Term, am};
 use myriad_vm::bif::{DirtyKind, badarg};
 use myriad_vm::{BifResult, Ctx, Escape};
 use rustix::fs::{Advice, FallocateFlags, SeekFrom};
@@ -192,12 +191,12 @@ pub(super) fn signed(term: Term) -> Option<i64> {
     }
 }
 
-fn ok_or_eof(ctx: &mut Ctx<'_>, result: Result<Vec<u8>, Errno>) -> BifResult {
+fn ok_or_eof(ctx: &mut Ctx<'_>, result: Result<BinaryBuffer, Errno>) -> BifResult {
     match result {
         Ok(bytes) if bytes.is_empty() => Ok(Term::atom(am::eof)),
         Ok(bytes) => {
             ctx.bump(bytes.len() / 256 + 20);
-            let data = vec_binary(ctx, bytes);
+            let data = bytes.shrunk().into_term(ctx);
             Ok(ctx.tuple(&[Term::OK, data]))
         }
         Err(errno) => posix::error(ctx, errno),
@@ -205,17 +204,21 @@ fn ok_or_eof(ctx: &mut Ctx<'_>, result: Result<Vec<u8>, Errno>) -> BifResult {
 }
 
 /// Reads `size` bytes, fewer only at the end of the file; waits for them. `at` = nothing: at the file's position.
-fn read_waiting(fd: BorrowedFd<'_>, at: Option<u64>, size: u64) -> Result<Vec<u8>, Errno> {
+fn read_waiting(fd: BorrowedFd<'_>, at: Option<u64>, size: u64) -> Result<BinaryBuffer, Errno> {
     let mut bytes = room(usize::try_from(size).map_err(|_| Errno::NOMEM)?)?;
     while (bytes.len() as u64) < size {
         let have = bytes.len();
         let result = retry(|| {
             // The allocation may be larger than asked for.
-            let room = rustix::buffer::spare_capacity(&mut bytes);
-            match at {
-                None => rustix::io::read(fd, room),
-                Some(at) => rustix::io::pread(fd, room, at.saturating_add(have as u64)),
-            }
+            let room = bytes.spare();
+            let (read, _) = match at {
+                None => rustix::io::read(fd, room)?,
+                Some(at) => rustix::io::pread(fd, room, at.saturating_add(have as u64))?,
+            };
+            let count = read.len();
+            // SAFETY: that many bytes have been read to there.
+            unsafe { bytes.advance(count) };
+            Ok(count)
         });
         match result {
             Ok(0) => break,
@@ -228,9 +231,10 @@ fn read_waiting(fd: BorrowedFd<'_>, at: Option<u64>, size: u64) -> Result<Vec<u8
 }
 
 /// As [`read_waiting`], but nothing if the bytes are not all in memory (or the file cannot tell).
-fn read_at_once(fd: BorrowedFd<'_>, at: Option<u64>, size: u64) -> Option<Vec<u8>> {
+fn read_at_once(fd: BorrowedFd<'_>, at: Option<u64>, size: u64) -> Option<BinaryBuffer> {
     let size = usize::try_from(size).ok().filter(|s| *s <= DIRECT_READ_LIMIT)?;
-    let mut bytes = vec![0; size];
+    let mut bytes = BinaryBuffer::with_capacity(size);
+    bytes.extend(std::iter::repeat_n(0, size));
     let mut have = 0;
     while have < size {
         let from = at.map_or(AT_POSITION, |at| at.saturating_add(have as u64));
@@ -424,7 +428,7 @@ pub(super) fn ipread_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     match result {
         Ok(None) => Ok(Term::atom(am::eof)),
         Ok(Some((size, place, bytes))) => {
-            let data = if bytes.is_empty() { Term::atom(am::eof) } else { vec_binary(ctx, bytes) };
+            let data = if bytes.is_empty() { Term::atom(am::eof) } else { bytes.shrunk().into_term(ctx) };
             let found = ctx.tuple(&[Term::small(i64::from(size)), Term::small(i64::from(place)), data]);
             Ok(ctx.tuple(&[Term::OK, found]))
         }

@@ -2,9 +2,10 @@
 
 use super::handle::{FileHandle, Owners, handle_of};
 use super::{path, retry, room};
+use crate::bytes::read_onto;
 use crate::posix;
 use myriad_sync::Arc;
-use myriad_term::{Build, Magic, SharedBinary, Term, am, memory};
+use myriad_term::{BinaryBuffer, Build, Magic, Term, am};
 use myriad_vm::bif::{DirtyKind, badarg};
 use myriad_vm::{BifResult, Ctx, Escape};
 use rustix::fs::{FileType, Mode, OFlags};
@@ -144,16 +145,15 @@ pub(super) fn get_handle_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 /// Reads to the end of the file. `expected` is its size, if it has one.
-fn read_to_end(fd: BorrowedFd<'_>, expected: u64) -> Result<Vec<u8>, Errno> {
+fn read_to_end(fd: BorrowedFd<'_>, expected: u64) -> Result<BinaryBuffer, Errno> {
     // One more byte than expected, so that the end is seen without growing.
     let size = usize::try_from(expected).ok().and_then(|n| n.checked_add(1)).ok_or(Errno::NOMEM)?;
     let mut bytes = room(size)?;
     loop {
         if bytes.len() == bytes.capacity() {
-            memory::fallibly(|| bytes.try_reserve(PIECE)).map_err(|_| Errno::NOMEM)?;
+            bytes.try_reserve_exact(PIECE.max(bytes.len())).map_err(|_| Errno::NOMEM)?;
         }
-        let got = retry(|| rustix::io::read(fd, rustix::buffer::spare_capacity(&mut bytes)))?;
-        if got == 0 {
+        if retry(|| read_onto(fd, &mut bytes, usize::MAX))? == 0 {
             return Ok(bytes);
         }
     }
@@ -178,21 +178,10 @@ pub(super) fn read_file_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     match result {
         Ok(Some(bytes)) => {
             ctx.bump(bytes.len() / 256 + 50);
-            let data = vec_binary(ctx, bytes);
+            let data = bytes.shrunk().into_term(ctx);
             Ok(ctx.tuple(&[Term::OK, data]))
         }
         Ok(None) => Err(Escape::Dirty(DirtyKind::Io)),
         Err(errno) => posix::error(ctx, errno),
     }
-}
-
-/// A binary of these bytes, without copying a large vector.
-pub(crate) fn vec_binary(ctx: &mut Ctx<'_>, mut bytes: Vec<u8>) -> Term {
-    if bytes.len() <= myriad_term::binary::HEAP_BINARY_LIMIT {
-        return ctx.binary(&bytes);
-    }
-    if bytes.capacity() - bytes.len() > bytes.len() / 4 + 64 {
-        bytes.shrink_to_fit();
-    }
-    ctx.shared_binary(SharedBinary::from_vec(bytes))
 }

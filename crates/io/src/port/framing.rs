@@ -1,6 +1,7 @@
 //! Messages in a stream of bytes: packets with a length header, lines, or whatever comes.
 
-use std::borrow::Cow;
+use crate::bytes::Run;
+use myriad_term::BinaryBuffer;
 
 /// How a port's bytes are cut into messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,11 +18,11 @@ pub enum Framing {
 #[derive(PartialEq, Eq, Debug)]
 pub enum Frame<'a> {
     /// Plain data.
-    Data(Cow<'a, [u8]>),
+    Data(Run<'a>),
     /// A line (or its end), without the line end.
-    Line(Vec<u8>),
+    Line(BinaryBuffer),
     /// A part of a line that is longer than the limit, or the last line without an end.
-    PartOfLine(Vec<u8>),
+    PartOfLine(BinaryBuffer),
 }
 
 /// Input between messages.
@@ -30,7 +31,7 @@ pub struct Reader {
     /// What has come of a packet's header, and how much.
     head: ([u8; 4], usize),
     /// What has come of a packet after its header, or of a line.
-    partial: Vec<u8>,
+    partial: BinaryBuffer,
 }
 
 /// Room that is taken ahead for a packet; more is taken as bytes really come.
@@ -41,14 +42,14 @@ const LARGE: usize = 16 << 10;
 impl Reader {
     /// Nothing read yet.
     pub const fn new(framing: Framing) -> Reader {
-        Reader { framing, head: ([0; 4], 0), partial: Vec::new() }
+        Reader { framing, head: ([0; 4], 0), partial: BinaryBuffer::new() }
     }
 
     /// Takes bytes; tells `tell` the messages that are complete with them.
     pub fn feed<'a>(&mut self, bytes: &'a [u8], tell: impl FnMut(Frame<'a>)) {
         match self.framing {
             Framing::Stream => {
-                Some(bytes).filter(|b| !b.is_empty()).map(Cow::Borrowed).map(Frame::Data).map_or((), tell)
+                Some(bytes).filter(|b| !b.is_empty()).map(Run::Borrowed).map(Frame::Data).map_or((), tell)
             }
             Framing::Packet(header) => self.feed_packets(header, bytes, tell),
             Framing::Line(limit) => self.feed_lines(limit, bytes, tell),
@@ -62,7 +63,7 @@ impl Reader {
                 if self.head.1 == 0
                     && let Some(packet) = packet_size(bytes, header).and_then(|size| bytes.get(header..size))
                 {
-                    tell(Frame::Data(Cow::Borrowed(packet)));
+                    tell(Frame::Data(Run::Borrowed(packet)));
                     bytes = &bytes[header + packet.len()..];
                     continue;
                 }
@@ -102,11 +103,11 @@ impl Reader {
             return None;
         }
         self.head.1 = 0;
-        Some(Frame::Data(Cow::Owned(std::mem::take(&mut self.partial))))
+        Some(Frame::Data(Run::Owned(std::mem::take(&mut self.partial))))
     }
 
     /// The memory of a large packet in progress, with room, and how many bytes it still wants: they can be read to where they stay.
-    pub fn large_packet(&mut self) -> Option<(&mut Vec<u8>, usize)> {
+    pub fn large_packet(&mut self) -> Option<(&mut BinaryBuffer, usize)> {
         let wanted = self.wanted();
         if wanted < LARGE {
             return None;
@@ -136,7 +137,8 @@ impl Reader {
             }
             // A full line waits for what follows: its end would still belong to it, also after a carriage return.
             if *byte != b'\r' || self.partial.len() > limit {
-                let over = self.partial.split_off(limit);
+                let over = BinaryBuffer::from(&self.partial[limit..]);
+                self.partial.truncate(limit);
                 tell(Frame::PartOfLine(std::mem::replace(&mut self.partial, over)));
             }
             self.partial.push(*byte);
@@ -217,7 +219,7 @@ mod tests {
         let mut reader = Reader::new(Framing::Packet(2));
         assert_eq!(feed(&mut reader, &[0]), []);
         assert_eq!(feed(&mut reader, &[3, 1, 2]), []);
-        let data = |bytes: &'static [u8]| Frame::Data(Cow::Borrowed(bytes));
+        let data = |bytes: &'static [u8]| Frame::Data(Run::Borrowed(bytes));
         assert_eq!(feed(&mut reader, &[3, 0, 0, 0, 1, 9, 0]), [data(&[1, 2, 3]), data(&[]), data(&[9])]);
         assert_eq!(reader.finish(), None);
     }

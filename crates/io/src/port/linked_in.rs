@@ -11,13 +11,13 @@ use super::framing::{Frame, Framing};
 use super::poll::{Side, Watch};
 use super::tell::Tell;
 use super::{Port, System, Task};
+use crate::bytes::Run;
 use myriad_heap::Draft;
 use myriad_process::{Message, Payload};
 use myriad_sync::atomic::Ordering;
 use myriad_term::{Atom, Build, Pid, Port as PortId, Term, TermRef, am};
 use myriad_vm::{Signal, Vm};
 use rustix::io::Errno;
-use std::borrow::Cow;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 /// Has `open_port/2` find drivers by this, too. The first call counts.
@@ -136,7 +136,7 @@ impl Context<'_> {
 
     /// Sends the owner bytes: `{Port, {data, Bytes}}`.
     pub fn deliver(&self, bytes: &[u8]) {
-        self.tell_owner(Tell::Data(Cow::Borrowed(bytes)));
+        self.tell_owner(Tell::Data(Run::Borrowed(bytes)));
     }
 
     /// Sends the owner `{Port, {data, Head ++ Bytes}}`, where the head is a list of bytes in any case; without `bytes` the list ends there.

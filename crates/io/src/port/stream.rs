@@ -9,13 +9,12 @@ use super::options::{Settings, Target};
 use super::poll::{Side, Watch};
 use super::spawn;
 use super::tell::Tell;
-use crate::bytes::{APART, ByteQueue, Piece, read_onto};
+use crate::bytes::{APART, ByteQueue, Piece, Run, read_onto};
 use crate::posix;
-use myriad_term::{Atom, Pid, am};
+use myriad_term::{Atom, BinaryBuffer, Pid, am};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
-use std::borrow::Cow;
 use std::io::IoSlice;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -296,7 +295,7 @@ fn write_two(fd: BorrowedFd<'_>, header: &[u8], data: &[u8]) -> Result<usize, Er
 /// What one read has given.
 enum Input {
     /// Bytes in memory of their own, for the owner as they are.
-    Whole(Vec<u8>),
+    Whole(BinaryBuffer),
     /// This number of bytes more of a large packet, where they belong.
     Packet(usize),
     /// This number of bytes, in the buffer.
@@ -313,13 +312,10 @@ impl Stream {
         }
         // What goes to the owner as it comes is read into the memory that it is sent in, if there is likely to be much.
         let read = if self.much && self.framing == Framing::Stream {
-            let mut whole = Vec::with_capacity(buffer.len());
+            let mut whole = BinaryBuffer::with_capacity(buffer.len());
             let read = read_onto(fd, &mut whole, buffer.len());
             self.much = whole.len() >= buffer.len() / 2;
-            if !self.much {
-                whole.shrink_to_fit();
-            }
-            read.map(|_| Input::Whole(whole))
+            read.map(|_| Input::Whole(whole.shrunk()))
         } else if let Some((packet, wanted)) = self.reader.large_packet() {
             self.asked = wanted.min(packet.capacity() - packet.len());
             read_onto(fd, packet, wanted).map(Input::Packet)
@@ -348,7 +344,7 @@ impl Stream {
         port: &mut Context<'_>,
         hung_up: bool,
         buffer: &'b mut [u8],
-        filter: impl FnOnce(&'b [u8]) -> Cow<'b, [u8]>,
+        filter: impl FnOnce(&'b [u8]) -> Run<'b>,
     ) {
         // Counted before the owner gets them; a packet without its header.
         let is_packets = matches!(self.framing, Framing::Packet(_));
@@ -357,7 +353,7 @@ impl Stream {
                 let n = bytes.len();
                 port.count_input(n);
                 if n > 0 {
-                    deliver(port, Frame::Data(Cow::Owned(bytes)));
+                    deliver(port, Frame::Data(Run::Owned(bytes)));
                 }
                 Ok(n)
             }
@@ -443,7 +439,7 @@ impl Driver for Stream {
     }
 
     fn ready_input(&mut self, port: &mut Context<'_>, hung_up: bool, buffer: &mut [u8]) {
-        self.take_input(port, hung_up, buffer, Cow::Borrowed);
+        self.take_input(port, hung_up, buffer, Run::Borrowed);
     }
 
     fn ready_output(&mut self, port: &mut Context<'_>) {

@@ -1,21 +1,21 @@
 //! Messages from a port to processes.
 
 use super::{Port, System};
+use crate::bytes::Run;
 use myriad_heap::Draft;
 use myriad_process::{Message, Payload};
-use myriad_term::{Atom, Build, Pid, SharedBinary, Term, TermRef, am};
+use myriad_term::{Atom, BinaryBuffer, Build, Pid, Term, TermRef, am};
 use myriad_vm::Signal;
 use myriad_vm::tracer::flags;
-use std::borrow::Cow;
 
 /// A message from a port, to be built in the message's own memory.
 pub(super) enum Tell<'a> {
     /// `{Port, {data, Data}}`
-    Data(Cow<'a, [u8]>),
+    Data(Run<'a>),
     /// `{Port, {data, {eol, Data}}}`
-    Line(Vec<u8>),
+    Line(BinaryBuffer),
     /// `{Port, {data, {noeol, Data}}}`
-    PartOfLine(Vec<u8>),
+    PartOfLine(BinaryBuffer),
     /// `{Port, {exit_status, Status}}`
     ExitStatus(i32),
     /// `{Port, Atom}`
@@ -57,28 +57,19 @@ impl Port {
             Tell::ExitStatus(status) => f.tuple(&[am::exit_status.term(), Term::small(i64::from(status))]),
             Tell::Atom(atom) => atom.term(),
             Tell::Headed(head, data) => {
-                let data = data.map_or(Term::NIL, |data| self.bytes(f, Cow::Owned(data)));
+                let data = data.map_or(Term::NIL, |data| self.bytes(f, Run::Borrowed(&data)));
                 let list = f.byte_list(&head, data);
                 f.tuple(&[am::data.term(), list])
             }
         }
     }
 
-    fn bytes<'b>(&self, f: &mut Draft<'b>, bytes: Cow<'_, [u8]>) -> TermRef<'b> {
-        if !self.binary {
-            f.byte_list(&bytes, Term::NIL)
-        } else if bytes.len() <= myriad_term::binary::HEAP_BINARY_LIMIT {
-            f.binary(&bytes)
-        } else {
-            f.shared_binary(match bytes {
-                Cow::Borrowed(bytes) => SharedBinary::from_bytes(bytes),
-                Cow::Owned(bytes) => SharedBinary::from_vec(bytes),
-            })
-        }
+    fn bytes<'b>(&self, f: &mut Draft<'b>, bytes: Run<'_>) -> TermRef<'b> {
+        if !self.binary { f.byte_list(&bytes, Term::NIL) } else { bytes.into_term(f) }
     }
 
-    fn line<'b>(&self, f: &mut Draft<'b>, end: Atom, bytes: Vec<u8>) -> TermRef<'b> {
-        let data = self.bytes(f, Cow::Owned(bytes));
+    fn line<'b>(&self, f: &mut Draft<'b>, end: Atom, bytes: BinaryBuffer) -> TermRef<'b> {
+        let data = self.bytes(f, Run::Owned(bytes));
         let line = f.tuple(&[end.term(), data]);
         f.tuple(&[am::data.term(), line])
     }

@@ -25,7 +25,7 @@ impl System {
             let mut state = port.lock();
             if state.common.is_open() {
                 let owner = state.common.owner;
-                port.output(system, &mut state, owner, Output::One(Piece::Own(bytes, 0)));
+                port.output(system, &mut state, owner, Output::One(Piece::Own(bytes.to_vec(), 0)));
             }
         });
     }

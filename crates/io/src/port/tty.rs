@@ -12,13 +12,12 @@ use super::options::{Settings, Target};
 use super::stream::{Ends, Program, Stream};
 use super::tell::Tell;
 use super::{Port, System};
-use crate::bytes::Piece;
+use crate::bytes::{Piece, Run};
 use myriad_sync::atomic::{AtomicBool, Ordering};
 use myriad_sync::{LockClass, Mutex};
-use myriad_term::{Atom, Pid, am};
+use myriad_term::{Atom, BinaryBuffer, Pid, am};
 use myriad_vm::Vm;
 use rustix::termios::{InputModes, LocalModes, OptionalActions, OutputModes, SpecialCodeIndex, Termios};
-use std::borrow::Cow;
 
 static SAVED_CLASS: LockClass = LockClass::new("terminal_modes", 395);
 /// The modes that the terminal had.
@@ -86,7 +85,8 @@ impl Driver for Tty {
 
     fn ready_input(&mut self, port: &mut Context<'_>, hung_up: bool, buffer: &mut [u8]) {
         let Some(terminal) = &mut self.terminal else { return };
-        self.stream.take_input(port, hung_up, buffer, |bytes| Cow::Owned(terminal.input(bytes)));
+        self.stream
+            .take_input(port, hung_up, buffer, |bytes| Run::Owned(BinaryBuffer::from(&terminal.input(bytes)[..])));
     }
 
     fn ready_output(&mut self, port: &mut Context<'_>) {

@@ -5,10 +5,9 @@ use super::control;
 use super::state::{Count, Handle, State, with_open};
 use super::terms::{atom_of, error, map_of, ok, raise_invalid, size_of};
 use super::wait::{self, Patience, Side, Turn};
-use crate::file::vec_binary;
 use crate::posix;
 use crate::system::last_error;
-use myriad_term::{Build, Term, am, memory};
+use myriad_term::{BinaryBuffer, Build, Term, am, memory};
 use myriad_vm::bif::badarg;
 use myriad_vm::{BifResult, Ctx};
 use rustix::io::Errno;
@@ -57,12 +56,12 @@ fn receive(ctx: &mut Ctx<'_>, state: &State, room: usize, control: usize, flags:
             Ok(got)
         });
     }
-    let mut bytes: Vec<u8> = Vec::new();
-    memory::fallibly(|| bytes.try_reserve_exact(room)).map_err(|_| Errno::NOMEM)?;
+    let mut bytes = BinaryBuffer::new();
+    bytes.try_reserve_exact(room).map_err(|_| Errno::NOMEM)?;
     got.len = receive_into(state, bytes.as_mut_ptr(), room, flags, &mut got)?;
     // SAFETY: the system has written so many bytes of the room.
-    unsafe { bytes.set_len(got.len.min(room)) };
-    got.bytes = vec_binary(ctx, bytes);
+    unsafe { bytes.advance(got.len.min(room)) };
+    got.bytes = bytes.shrunk().into_term(ctx);
     Ok(got)
 }
 

@@ -2,7 +2,7 @@
 
 use crate::bytes::{ByteQueue, Piece};
 use libz_sys as z;
-use myriad_term::memory;
+use myriad_term::BinaryBuffer;
 use std::ffi::{c_int, c_uint};
 use std::ptr;
 
@@ -274,11 +274,11 @@ impl Stream {
     }
 
     /// One call of zlib on at most `take` bytes of the first piece of input.
-    fn call(&mut self, mode: Mode, take: usize, out: &mut Vec<u8>, flush: c_int) -> (c_int, usize) {
+    fn call(&mut self, mode: Mode, take: usize, out: &mut BinaryBuffer, flush: c_int) -> (c_int, usize) {
         let front = self.input.front();
         let take = take.min(front.len()).min(u32::MAX as usize);
         let start = out.len();
-        let room = out.spare_capacity_mut();
+        let room = out.spare();
         self.z.next_in = if take == 0 { ptr::null_mut() } else { front.as_ptr().cast_mut() };
         self.z.avail_in = take as u32;
         self.z.next_out = room.as_mut_ptr().cast();
@@ -293,7 +293,7 @@ impl Stream {
         };
         let (consumed, produced) = (take - self.z.avail_in as usize, (before - self.z.avail_out) as usize);
         // SAFETY: zlib has written that many bytes.
-        unsafe { out.set_len(start + produced) };
+        unsafe { out.advance(produced) };
         if let Some(crc) = &mut self.crc {
             match mode {
                 Mode::Deflate => crc.update(&self.input.front()[..consumed]),
@@ -315,7 +315,7 @@ impl Stream {
         limit: usize,
         room: usize,
         flush: c_int,
-    ) -> Result<(Made, Vec<u8>, usize), Failure> {
+    ) -> Result<(Made, BinaryBuffer, usize), Failure> {
         self.in_mode(mode)?;
         if mode == Mode::Inflate && self.end_seen && !self.input.is_empty() {
             match self.at_end {
@@ -328,8 +328,8 @@ impl Stream {
                 }
             }
         }
-        let mut out: Vec<u8> = Vec::new();
-        memory::fallibly(|| out.try_reserve_exact(room)).map_err(|_| Failure::Memory)?;
+        let mut out = BinaryBuffer::new();
+        out.try_reserve_exact(room).map_err(|_| Failure::Memory)?;
         // The allocation may be larger than asked for.
         let room = out.capacity();
         let (mut code, mut consumed) = (z::Z_OK, 0);

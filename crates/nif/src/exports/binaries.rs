@@ -146,7 +146,7 @@ checked_exports! {
     fn enif_term_to_binary(_env: Option<&mut Env>, term: Word, to: Out<Binary>) -> c_int {
         let bytes = encode(term.term(), EncodeOptions::default());
         let size = bytes.len();
-        let shared = SharedBinary::from_vec(bytes);
+        let shared = bytes.into_shared();
         let data = shared.data();
         to.set(Binary::new(size, data, shared.into_raw()))
     }

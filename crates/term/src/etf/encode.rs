@@ -8,7 +8,7 @@ use super::output::{Insertion, Output, Piece};
 use super::{NodeIdentity, VERSION, compress, tag};
 use crate::alloc::Build;
 use crate::atom::Atom;
-use crate::binary::SharedBinary;
+use crate::binary::{BinaryBuffer, SharedBinary};
 use crate::boxed::{Boxed, Kind};
 use crate::compare::compare_exact;
 use crate::map::{Map, MapIter, View};
@@ -138,8 +138,12 @@ impl<'h> Encoder<'h> {
 
     /// An encoder of a term without the version byte; `compressed` means nothing to it.
     pub fn bare(term: TermRef<'h>, options: EncodeOptions) -> Encoder<'h> {
-        let output =
-            Output { bytes: Vec::with_capacity(FIRST_BYTES), insertions: Vec::new(), inserted: 0, pieces: false };
+        let output = Output {
+            bytes: BinaryBuffer::with_capacity(FIRST_BYTES),
+            insertions: Vec::new(),
+            inserted: 0,
+            pieces: false,
+        };
         Encoder { options, output, run: Run::One(term), runs: Vec::new() }
     }
 
@@ -218,7 +222,7 @@ impl<'h> Encoder<'h> {
     }
 
     /// All bytes, compressed if the options say so and it makes them fewer. (For one that is not in pieces.)
-    pub fn into_bytes(self) -> Vec<u8> {
+    pub fn into_bytes(self) -> BinaryBuffer {
         let bytes = self.output.bytes;
         if self.options.compressed == 0 || bytes.len() < 6 {
             return bytes;
@@ -226,9 +230,10 @@ impl<'h> Encoder<'h> {
         let term = &bytes[1..];
         match compress::deflate(term, self.options.compressed, term.len() - 5) {
             Some(stream) => {
-                let mut all = vec![VERSION, tag::COMPRESSED];
-                all.extend((term.len() as u32).to_be_bytes());
-                all.extend(stream);
+                let mut all = BinaryBuffer::with_capacity(6 + stream.len());
+                all.extend_from_slice(&[VERSION, tag::COMPRESSED]);
+                all.extend_from_slice(&(term.len() as u32).to_be_bytes());
+                all.extend_from_slice(&stream);
                 all
             }
             None => bytes,
@@ -489,8 +494,8 @@ fn scientific(value: f64) -> String {
     format!("{digits}e{sign}{exponent:0>2}")
 }
 
-/// The external form of a term, as a vector.
-pub fn encode<'h>(term: TermRef<'h>, options: EncodeOptions) -> Vec<u8> {
+/// The external form of a term.
+pub fn encode<'h>(term: TermRef<'h>, options: EncodeOptions) -> BinaryBuffer {
     let mut encoder = Encoder::new(term, options);
     let mut unlimited = usize::MAX;
     encoder.run(&mut unlimited);
@@ -503,14 +508,5 @@ pub fn encode_to_binary<'h, A: Build<'h> + ?Sized>(
     term: TermRef<'h>,
     options: EncodeOptions,
 ) -> TermRef<'h> {
-    binary_of(heap, encode(term, options))
-}
-
-/// A binary of bytes that are in a vector, without copying them if they are many.
-pub fn binary_of<'h, A: Build<'h> + ?Sized>(heap: &mut A, bytes: Vec<u8>) -> TermRef<'h> {
-    if bytes.len() <= crate::binary::HEAP_BINARY_LIMIT {
-        heap.binary(&bytes)
-    } else {
-        heap.shared_binary(SharedBinary::from_vec(bytes))
-    }
+    encode(term, options).into_term(heap)
 }

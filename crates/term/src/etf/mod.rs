@@ -21,7 +21,7 @@ mod size;
 mod tests;
 
 pub use decode::{DecodeError, DecodeOptions, Decoded, Decoder, decode};
-pub use encode::{EncodeOptions, Encoder, binary_of, encode, encode_to_binary};
+pub use encode::{EncodeOptions, Encoder, encode, encode_to_binary};
 pub use output::Piece;
 pub use size::{Sizer, external_size};
 

@@ -1,11 +1,11 @@
-//! Where the encoder's bytes go: a vector, with binaries to be put between its bytes.
+//! Where the encoder's bytes go: what may become a binary, with binaries to be put between its bytes.
 
-use crate::binary::SharedBinary;
+use crate::binary::{BinaryBuffer, SharedBinary};
 
 /// Part of an encoded term.
 pub enum Piece {
     /// Bytes made by the encoder.
-    Bytes(Vec<u8>),
+    Bytes(BinaryBuffer),
     /// Bytes of a binary in the term.
     Shared {
         /// The binary.
@@ -27,7 +27,7 @@ pub(super) struct Insertion {
 
 /// Where the bytes go.
 pub(super) struct Output {
-    pub(super) bytes: Vec<u8>,
+    pub(super) bytes: BinaryBuffer,
     pub(super) insertions: Vec<Insertion>,
     /// Bytes of the insertions.
     pub(super) inserted: usize,
@@ -63,12 +63,12 @@ impl Output {
         let mut pieces = Vec::with_capacity(2 * insertions.len() + 1);
         let mut from = 0;
         for Insertion { at, binary, offset, len } in insertions {
-            pieces.push(Piece::Bytes(bytes[from..at].to_vec()));
+            pieces.push(Piece::Bytes(BinaryBuffer::from(&bytes[from..at])));
             pieces.push(Piece::Shared { binary, offset, len });
             from = at;
         }
         if from < bytes.len() {
-            pieces.push(Piece::Bytes(bytes[from..].to_vec()));
+            pieces.push(Piece::Bytes(BinaryBuffer::from(&bytes[from..])));
         }
         pieces
     }

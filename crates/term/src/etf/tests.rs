@@ -254,7 +254,7 @@ fn encoding_stops_and_goes_on() {
     let mut all = Vec::new();
     for piece in encoder.into_pieces() {
         match piece {
-            Piece::Bytes(bytes) => all.extend(bytes),
+            Piece::Bytes(bytes) => all.extend_from_slice(&bytes),
             Piece::Shared { binary, offset, len } => {
                 shared += 1;
                 all.extend(&binary.bytes()[offset..offset + len]);
@@ -262,7 +262,7 @@ fn encoding_stops_and_goes_on() {
         }
     }
     assert_eq!(shared, 100);
-    assert_eq!(all, whole);
+    assert_eq!(whole, all);
 }
 
 #[test]

@@ -5,9 +5,8 @@
 
 use super::BYTES_AT_ONCE;
 use super::text::{Data, List, Next, Text, Utf8, each};
-use crate::iolists::binary_of_vec;
 use crate::work::Budget;
-use myriad_term::{Build, Term, alloc::cells};
+use myriad_term::{BinaryBuffer, Build, Term, alloc::cells};
 use myriad_vm::bif::Escape;
 use myriad_vm::{BifResult, Ctx};
 
@@ -156,8 +155,11 @@ fn convert_list(ctx: &mut Ctx<'_>, budget: &mut Budget, text: List, case: Case) 
 fn convert_bytes(ctx: &mut Ctx<'_>, budget: &mut Budget, text: Utf8<'_>, case: Case) -> Result<Option<Term>, Escape> {
     let Some(len) = measure(ctx, budget, text, case)? else { return Ok(None) };
     let mut chars = cased(text, case);
-    let converted: String = (0..len).filter_map(|_| char::from_u32(chars())).collect();
-    Ok(Some(binary_of_vec(ctx, converted.into_bytes())))
+    let mut converted = BinaryBuffer::with_capacity(len);
+    for char in (0..len).filter_map(|_| char::from_u32(chars())) {
+        converted.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
+    }
+    Ok(Some(converted.shrunk().into_term(ctx)))
 }
 
 /// A binary of which the first character changes is copied up to this size.
@@ -166,8 +168,13 @@ const SHORT: usize = 4096;
 fn convert_ascii(ctx: &mut Ctx<'_>, bytes: &[u8], case: Case) -> Option<Term> {
     let changes = if case == Case::Upper { u8::is_ascii_lowercase } else { u8::is_ascii_uppercase };
     bytes.iter().any(changes).then(|| {
-        let cased = if case == Case::Upper { bytes.to_ascii_uppercase() } else { bytes.to_ascii_lowercase() };
-        binary_of_vec(ctx, cased)
+        let mut cased = BinaryBuffer::from(bytes);
+        if case == Case::Upper {
+            cased.make_ascii_uppercase()
+        } else {
+            cased.make_ascii_lowercase()
+        };
+        cased.shrunk().into_term(ctx)
     })
 }
 

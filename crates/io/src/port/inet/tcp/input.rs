@@ -14,7 +14,7 @@ use myriad_heap::Draft;
 use myriad_process::Payload;
 use myriad_term::binary::HEAP_BINARY_LIMIT;
 use myriad_term::packet::{self, Format, Frame};
-use myriad_term::{Build, Pid, SharedBinary, Term, TermRef, am};
+use myriad_term::{BinaryBuffer, Build, Pid, Term, TermRef, am};
 use rustix::io::Errno;
 use std::ops::Range;
 
@@ -40,7 +40,7 @@ pub(super) struct Receive {
 #[derive(Default)]
 pub(super) struct Input {
     /// What was read and not delivered; the part before `start` is used up.
-    pending: Vec<u8>,
+    pending: BinaryBuffer,
     start: usize,
     pub(super) receive: Option<Receive>,
     /// The next line of HTTP is one of a header.
@@ -53,7 +53,7 @@ pub(super) struct Input {
 
 impl Input {
     pub(super) fn clear(&mut self) {
-        (self.pending, self.start) = (Vec::new(), 0);
+        (self.pending, self.start) = (BinaryBuffer::new(), 0);
         self.in_header = false;
     }
 
@@ -69,9 +69,9 @@ impl Input {
     fn skip(&mut self, used: usize) {
         self.start += used;
         if self.start >= self.pending.len() {
-            (self.pending, self.start) = (Vec::new(), 0);
+            (self.pending, self.start) = (BinaryBuffer::new(), 0);
         } else if self.start > self.pending.len() / 2 {
-            self.pending.drain(..self.start);
+            self.pending.skip(self.start);
             self.start = 0;
         }
     }
@@ -81,7 +81,7 @@ impl Input {
 enum Body<'a> {
     Borrowed(&'a [u8]),
     /// A part of memory that it can keep.
-    Owned(Vec<u8>, Range<usize>),
+    Owned(BinaryBuffer, Range<usize>),
 }
 
 impl Body<'_> {
@@ -97,7 +97,7 @@ impl Body<'_> {
         match self {
             Body::Owned(mut bytes, range) if range.len() > HEAP_BINARY_LIMIT => {
                 bytes.truncate(range.end);
-                let whole = f.shared_binary(SharedBinary::from_vec(bytes));
+                let whole = f.shared_binary(bytes.into_shared());
                 if range.start == 0 { whole } else { f.sub_binary(whole, range.start * 8, range.len() * 8) }
             }
             other => f.binary(other.bytes()),
@@ -192,7 +192,9 @@ impl Tcp {
             return Err(Errno::NOTCONN.into());
         }
         let rest = self.input.bytes();
-        self.input.pending = [data, rest].concat();
+        let mut pending = BinaryBuffer::from(data);
+        pending.extend_from_slice(rest);
+        self.input.pending = pending;
         self.input.start = 0;
         self.pump(port);
         Ok(())
@@ -309,15 +311,12 @@ impl Tcp {
             let asked = wanted.min(room);
             (asked, read_onto(fd, &mut self.input.pending, asked)?)
         } else if is_raw && more.is_none() && self.input.much && self.input.pending.is_empty() {
-            let mut whole = Vec::with_capacity(most);
+            let mut whole = BinaryBuffer::with_capacity(most);
             let count = read_onto(fd, &mut whole, most)?;
             self.input.much = count > most / 2;
-            if count < most - most / 4 {
-                whole.shrink_to_fit();
-            }
             self.note_read(most, count);
             if count > 0 {
-                self.deliver(port, Body::Owned(whole, 0..count), count);
+                self.deliver(port, Body::Owned(whole.shrunk(), 0..count), count);
             }
             return Ok(count);
         } else {
@@ -332,7 +331,7 @@ impl Tcp {
             }
             match self.deliver_all(port, bytes) {
                 Ok((used, _)) if self.state == State::Connected => {
-                    self.input.pending = bytes.get(used..).unwrap_or(&[]).to_vec();
+                    self.input.pending = BinaryBuffer::from(bytes.get(used..).unwrap_or(&[]));
                 }
                 Ok(_) => {}
                 Err(Invalid) => return Err(Errno::MSGSIZE),
