@@ -389,8 +389,8 @@ fuzz:
 	    echo "== fuzz $$target for $(FUZZ_SECONDS) s"; \
 	    mkdir -p target/fuzz/$$target.corpus; \
 	    target/debug/myriad-fuzz --seeds $$target target/fuzz/$$target.seeds || exit 1; \
-	    cargo +$(NIGHTLY) fuzz run $$target target/fuzz/$$target.corpus target/fuzz/$$target.seeds -- \
-	        -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=10 || exit 1; \
+	    ASAN_OPTIONS=detect_leaks=0 cargo +$(NIGHTLY) fuzz run $$target target/fuzz/$$target.corpus target/fuzz/$$target.seeds -- \
+	        -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=10 -print_funcs=0 || exit 1; \
 	done
 
 recipes:

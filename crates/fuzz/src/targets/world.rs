@@ -12,6 +12,7 @@ use myriad_vm::spawn::{SpawnOptions, spawn_orphan};
 use myriad_vm::{BifResult, Ctx, Escape, OwnerState, Signal, TraceFrame, Vm};
 use std::cell::RefCell;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -80,20 +81,22 @@ pub(super) struct World {
     vm: &'static Vm,
     pid: Pid,
     scheduler: Scheduler,
-    /// Open descriptors when it began, and inputs since they were last counted.
-    descriptors: usize,
+    /// What open descriptors led to when it began, and inputs since they were last counted.
+    descriptors: Vec<PathBuf>,
     inputs: usize,
 }
 
 impl World {
     fn new() -> World {
         super::isolation::leave_the_network();
+        // SAFETY: no handler. What the runtime of a Rust program does before `main`, which libFuzzer's has not: who writes to a closed socket is told.
+        unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
         let vm = myriad_testing::vm(Worker, vec![Box::<myriad_io::Io>::default()]);
         vm.start_subsystems().expect("poll descriptors");
         let first = Export::intern(Mfa { module: am::erts_internal, function: am::start, arity: 0 });
         let pid = spawn_orphan(vm, first, &[], &SpawnOptions::new(vm)).expect("the table is empty");
         let scheduler = Scheduler::new(vm, 0).expect("the first thread");
-        let mut world = World { vm, pid, scheduler, descriptors: 0, inputs: 0 };
+        let mut world = World { vm, pid, scheduler, descriptors: Vec::new(), inputs: 0 };
         world.settle();
         world.descriptors = open_descriptors();
         world
@@ -138,7 +141,7 @@ impl World {
         if self.inputs.is_multiple_of(64) {
             self.settle();
             let now = open_descriptors();
-            assert!(now <= self.descriptors, "{now} descriptors, and {} at first", self.descriptors);
+            assert!(now.len() <= self.descriptors.len(), "open: {now:?}, and at first: {:?}", self.descriptors);
         }
     }
 }
@@ -149,8 +152,10 @@ pub(super) fn meet_events(vm: &Vm) -> bool {
     vm.platform.serve()
 }
 
-fn open_descriptors() -> usize {
-    std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count)
+/// What the descriptors that are open lead to.
+fn open_descriptors() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    entries.filter_map(|entry| std::fs::read_link(entry.path()).ok()).collect()
 }
 
 /// Does `work` in the thread's world.
