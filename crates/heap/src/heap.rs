@@ -636,7 +636,7 @@ impl Heap {
     pub fn each_word(&self, mut visit: impl FnMut(Term)) {
         self.each_area(|start, end| {
             // SAFETY: heap/H1 and heap/H2; `each_term` gives places of initialised words.
-            unsafe { crate::purge::each_term(start, end, |slot| visit(Term::from_raw(*slot))) };
+            unsafe { crate::term_walk::each_term(start, end, |slot| visit(Term::from_raw(*slot))) };
         });
         for word in self.stack() {
             // SAFETY: stack words look like terms.

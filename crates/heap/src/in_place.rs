@@ -8,10 +8,10 @@ use crate::large::{Cycle, LARGE, Large, STEP, SWEPT_AT_ONCE};
 use crate::marking::{Help, Marking, Stage};
 use crate::marks::LongestGaps;
 use crate::old_space::{Block, OldSpace};
-use crate::purge;
 use crate::reserved;
 use crate::roots::Roots;
 use crate::sizes;
+use crate::term_walk::each_term;
 use myriad_sync::{Account, Arc};
 use myriad_term::boxed::Header;
 use myriad_term::{Boxed, Kind, Term};
@@ -263,7 +263,7 @@ impl Heap {
             }
         };
         // SAFETY: heap/H1 and heap/H2; the fragments have just been emptied.
-        unsafe { purge::each_term(self.start, self.htop, |slot| look(*slot)) };
+        unsafe { each_term(self.start, self.htop, |slot| look(*slot)) };
         self.stack().iter().for_each(|word| look(*word));
         for (at, len) in roots.spans() {
             // SAFETY: a listed root is an initialised word.

@@ -119,7 +119,7 @@ impl Heap {
                 } else {
                     copy::copy(leaver.term(), leaver.words, self, stays)
                 };
-                crate::purge::each_term(start, start.wrapping_add(leaver.words), |place| {
+                crate::term_walk::each_term(start, start.wrapping_add(leaver.words), |place| {
                     let term = Term::from_raw(*place);
                     if !term.is_immediate() && bundles.holds(term.object_ptr()) {
                         held.see_copied(*place, is_old);

@@ -18,6 +18,7 @@
 //! | `held`, `leave` | the bundles that a heap holds; those of which it copies what it has, to hold them no longer |
 //! | `sending` | what a process sends, places to be shared, or gets of its parent |
 //! | [`literal`] | [`LiteralArea`]: the literals of a module, in one reserved address range |
+//! | `term_walk`, [`heap_walk`] | calling with each term of an area, with each object |
 //! | `purge` | does a heap still hold literals of an area; copies them out |
 //! | [`settings`], [`sizes`] | what the user may set; the table of block sizes |
 //! | [`account`] | totals over all heaps |
@@ -69,6 +70,7 @@ mod sending;
 pub mod settings;
 pub mod sizes;
 mod sweep;
+mod term_walk;
 #[cfg(test)]
 mod tests;
 mod transfer;
