@@ -6,8 +6,8 @@
 //! GA1. Free words of gaps are objects without terms whenever no collection runs, so that one can walk over them.
 //! GA2. The map has no bits for words of a gap that nobody fills; who takes a gap to fill it sets them.
 
+use crate::live_map::{LiveMap, LongestGaps, fill};
 use crate::marking::{GIVEN_BACK, Marking};
-use crate::marks::{LongestGaps, Marks, fill};
 use crate::old_space::OldSpace;
 use myriad_sync::Arc;
 use std::ops::Range;
@@ -92,7 +92,7 @@ impl Gaps {
 
     /// The gaps are about to be released, and these bits say which they are: keeps those that are being filled, and some of up to so many words in all.
     /// Gives what said so before, to be freed.
-    pub(crate) fn keep(&mut self, most: usize, marks: &Marks) -> Option<Arc<Marking>> {
+    pub(crate) fn keep(&mut self, most: usize, found: &LiveMap) -> Option<Arc<Marking>> {
         let (mut left, mut next) = (most, 0);
         while self.kept.len() < MOST_KEPT
             && left > 0
@@ -105,8 +105,8 @@ impl Gaps {
         }
         let filling = self.windows[..END].iter().map(|window| &window.gap);
         for gap in filling.chain(&self.kept).filter(|gap| !gap.is_empty()) {
-            if let Some(place) = marks.place(gap.start) {
-                let is_first = marks.set(place, words(gap));
+            if let Some(place) = found.place(gap.start) {
+                let is_first = found.set(place, words(gap));
                 debug_assert!(is_first, "GA2: an object lies in a gap");
             }
         }
@@ -158,15 +158,15 @@ impl Gaps {
 
     /// The first gap at or behind a place of the map with so many words.
     fn find(&mut self, place: usize, size: usize) -> Option<Range<usize>> {
-        self.longest.find(&self.map.as_deref()?.marks, place, size)
+        self.longest.find(&self.map.as_deref()?.map, place, size)
     }
 
     /// Takes a gap (GA2); gives its addresses.
     fn claim(&self, gap: &Range<usize>) -> Range<usize> {
         let Some(map) = self.map.as_deref() else { return 0..0 };
-        let is_first = map.marks.set(gap.start, gap.len());
+        let is_first = map.map.set(gap.start, gap.len());
         debug_assert!(is_first, "GA2: a gap is taken twice");
-        let at = map.marks.address(gap.start).addr();
+        let at = map.map.address(gap.start).addr();
         at..at + gap.len() * 8
     }
 

@@ -5,8 +5,8 @@ use crate::block::{self, Move};
 use crate::gaps::Gaps;
 use crate::heap::{Heap, Rare, words_between};
 use crate::large::{Cycle, LARGE, Large, STEP, SWEPT_AT_ONCE};
+use crate::live_map::LongestGaps;
 use crate::marking::{Help, Marking, Stage};
-use crate::marks::LongestGaps;
 use crate::old_space::{Block, OldSpace};
 use crate::reserved;
 use crate::roots::Roots;
@@ -306,7 +306,7 @@ impl Heap {
                 }
                 left -= 1;
                 let object = Boxed::at(at);
-                if marking.marks.place(at.addr()).is_none_or(|place| marking.marks.is_set(place)) {
+                if marking.map.place(at.addr()).is_none_or(|place| marking.is_live(place)) {
                     cycle.swept = at;
                     continue;
                 }
@@ -324,7 +324,7 @@ impl Heap {
             }
         }
         cycle.is_swept = true;
-        let earlier = large.gaps.keep(2 * large.promoted, &marking.marks);
+        let earlier = large.gaps.keep(2 * large.promoted, &marking.map);
         marking.stage(|stage| *stage = Stage::Release);
         large.help.push(Help::mark(marking, earlier));
         self.old_off_heap.binary_words -= words.min(self.old_off_heap.binary_words);
@@ -335,8 +335,8 @@ impl Heap {
     /// The gaps may be filled from now on.
     fn use_gaps(&mut self, marking: Arc<Marking>, live: usize, longest: LongestGaps) {
         let Some(Rare { large: Some(large), held, .. }) = self.rare.as_deref_mut() else { return };
-        let behind = words_between(marking.marks.address(marking.marks.words()), large.gaps.end());
-        let used = marking.marks.words() + behind;
+        let behind = words_between(marking.map.address(marking.map.words()), large.gaps.end());
+        let used = marking.map.words() + behind;
         // Nothing refers to the others any more, for what was dead has been overwritten (heap.large/LG1).
         let bundles = large.cycle.take().and_then(|cycle| cycle.bundles).unwrap_or_default();
         let words = held.end_marking(&bundles);

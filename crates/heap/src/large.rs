@@ -8,7 +8,7 @@
 //!
 //! LG1. All objects lie below `gaps.end()`; what lies between them is filler. What was dead when a marking began is overwritten only after all of it was
 //!      replaced by filler: so every object, dead or not, refers to objects.
-//! LG2. While bits are being set, the bits of all that was promoted since are set by the owner, or it lies behind what is marked.
+//! LG2. What was promoted since a marking began stands in its map of what was, or lies behind what is marked.
 
 use crate::gaps::Gaps;
 use crate::marking::{Help, Marking, Reservation, Walk};
@@ -21,10 +21,22 @@ const TRIED: bool = cfg!(any(test, heap_check));
 /// Words of an old generation from which on it has addresses of its own: 4 MB.
 pub(crate) const LARGE: usize = if TRIED { 1000 } else { 512 * 1024 };
 /// Bytes of addresses to reserve, at most and at least.
-const MOST: usize = if TRIED { 4 << 20 } else { 64 << 30 };
-const LEAST: usize = if TRIED { 1 << 20 } else { 1 << 30 };
+const MOST: usize = if cfg!(miri) {
+    256 << 10
+} else if TRIED {
+    4 << 20
+} else {
+    64 << 30
+};
+const LEAST: usize = if cfg!(miri) {
+    64 << 10
+} else if TRIED {
+    1 << 20
+} else {
+    1 << 30
+};
 /// Bytes that become usable at once.
-pub(crate) const STEP: usize = 2 << 20;
+pub(crate) const STEP: usize = if cfg!(miri) { 64 << 10 } else { 2 << 20 };
 /// Counted objects that one collection looks at.
 pub(crate) const SWEPT_AT_ONCE: usize = if TRIED { 3 } else { 4096 };
 /// Up to so many words of growth a heap may be marked less often than [`SHARE`] says.
@@ -128,11 +140,11 @@ impl Large {
         self.grown += words;
         self.promoted = words;
         if let Some(cycle) = self.cycle.as_ref().filter(|cycle| !cycle.is_swept) {
-            let marks = &cycle.marking.marks;
+            let map = &cycle.marking.promoted;
             for range in filled {
                 // LG2; what lies behind what is marked has no bits.
-                if let Some(place) = marks.place(range.start) {
-                    let is_first = marks.set(place, (range.len() / 8).min(marks.words() - place));
+                if let Some(place) = map.place(range.start) {
+                    let is_first = map.set(place, (range.len() / 8).min(map.words() - place));
                     debug_assert!(is_first, "LG2: a gap that is filled is marked already");
                 }
             }

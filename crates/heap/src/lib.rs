@@ -8,7 +8,7 @@
 //! | [`collect`] | when and how much is collected, and what size the blocks get |
 //! | `copy` | the copying loop: Cheney's, with two destinations |
 //! | `old_space`, `gaps` | where a collection puts what becomes old: the end of a block, or the gaps of a large old generation |
-//! | `large`, `in_place`, `marking`, `marks` | the old generation of a large heap, which stays in place: helpers mark what lives, and gaps are filled again |
+//! | `large`, `in_place`, `marking`, `live_map` | the old generation of a large heap, which stays in place: helpers mark what lives, and gaps are filled again |
 //! | `sweep` | off-heap chains after a collection; virtual binary heaps |
 //! | `relocate` | a young generation moved as a whole to a block of another size |
 //! | [`fragment`] | [`Fragment`]: a message's or a spawn's own memory |
@@ -54,8 +54,8 @@ mod in_place;
 mod large;
 mod leave;
 pub mod literal;
+mod live_map;
 mod marking;
-mod marks;
 pub mod message;
 pub mod meter;
 mod old_space;

@@ -13,11 +13,12 @@
 //!
 //! MA1. While a helper works ([`Stage::Marking`], [`Stage::Releasing`]) the memory stays, and no word of an object that is reachable from the roots is
 //!      written but raw ones. Its addresses stay reserved as long as one may work there; who wants to write there stops it first.
-//! MA2. What the owner promotes into the part while it is marked has its bits set by the owner, after it is written (heap.marks/MK1).
+//! MA2. What the owner promotes into the part meanwhile stands in a map of its own ([`Marking::promoted`]), for a map is one thread's at a time (heap.live_map/LM1).
+//!      What it refers to was reachable when the marking began, or is new itself, so nobody need follow it.
 //! MA3. While gaps are released, the owner puts nothing into them, and nobody walks over them.
 
 use crate::bundle_area;
-use crate::marks::{LongestGaps, Marks, fill};
+use crate::live_map::{LiveMap, LongestGaps, fill};
 use crate::reserved;
 use myriad_sync::atomic::{AtomicBool, Ordering};
 use myriad_sync::prefetch::prefetch;
@@ -28,7 +29,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Bytes of a huge page.
-const HUGE: usize = 2 << 20;
+const HUGE: usize = if cfg!(miri) { 64 << 10 } else { 2 << 20 };
 
 /// Addresses that were reserved for an old generation.
 pub(crate) struct Reservation {
@@ -91,7 +92,10 @@ static CLASS: LockClass = LockClass::new("heap_marking", 953);
 
 /// The marking of the lower part of an old generation.
 pub(crate) struct Marking {
-    pub(crate) marks: Marks,
+    /// What lives: the helper's while it works.
+    pub(crate) map: LiveMap,
+    /// What the owner has promoted into the part since the marking began.
+    pub(crate) promoted: LiveMap,
     /// Where it is, which stays reserved as long as a helper may work there.
     _memory: Arc<Reservation>,
     stopping: AtomicBool,
@@ -166,7 +170,8 @@ impl Marking {
     /// Of the first `words` words of a range.
     pub(crate) fn new(memory: &Arc<Reservation>, words: usize, roots: Vec<u64>) -> Marking {
         Marking {
-            marks: Marks::new(memory.start(), words),
+            map: LiveMap::new(memory.start(), words),
+            promoted: LiveMap::new(memory.start(), words),
             _memory: Arc::clone(memory),
             stopping: AtomicBool::new(false),
             state: Mutex::new(&CLASS, State { stage: Stage::Mark(roots), walks: 0 }),
@@ -211,13 +216,18 @@ impl Marking {
             marker.follow(roots)?;
             while std::mem::take(&mut marker.overflowed) {
                 let mut place = 0;
-                while let Some(run) = self.marks.next_set(place) {
+                while let Some(run) = self.map.next_set(place) {
                     place = run.end;
-                    marker.follow_all(self.marks.address(run.start), self.marks.address(run.end))?;
+                    marker.follow_all(self.map.address(run.start), self.map.address(run.end))?;
                 }
             }
         }
         Some(marker.bundles)
+    }
+
+    /// Is the word of this number known to live? For the owner, once all is marked.
+    pub(crate) fn is_live(&self, place: usize) -> bool {
+        self.map.is_set(place) || self.promoted.is_set(place)
     }
 
     /// Makes each gap one object; gives the words that live, and how long gaps are.
@@ -225,20 +235,21 @@ impl Marking {
     /// # Safety
     /// MA3: nobody looks into the gaps.
     unsafe fn release(&self) -> (usize, LongestGaps) {
-        let (mut place, mut longest) = (0, LongestGaps::new(&self.marks));
-        while let Some(run) = self.marks.next_free(place, usize::MAX) {
+        self.map.take_over(&self.promoted);
+        let (mut place, mut longest) = (0, LongestGaps::new(&self.map));
+        while let Some(run) = self.map.next_free(place, usize::MAX) {
             place = run.end;
             longest.note(&run);
-            let start = self.marks.address(run.start);
+            let start = self.map.address(run.start);
             // SAFETY: the caller's promise.
             unsafe { fill(start, run.len()) };
             let first = (start.addr() + 8).next_multiple_of(PAGE);
-            let end = self.marks.address(run.end).addr() / PAGE * PAGE;
+            let end = self.map.address(run.end).addr() / PAGE * PAGE;
             if end >= first + GIVEN_BACK {
                 reserved::decommit(first, end - first);
             }
         }
-        (self.marks.count(), longest)
+        (self.map.count(), longest)
     }
 }
 
@@ -293,7 +304,7 @@ impl<'m> Marker<'m> {
             bundles: BTreeSet::new(),
             last_bundle: 0,
             rests: Vec::new(),
-            most_rests: if cfg!(any(test, heap_check)) { 8 } else { 4096.max(marking.marks.words() / 32) },
+            most_rests: if cfg!(any(test, heap_check)) { 8 } else { 4096.max(marking.map.words() / 32) },
             overflowed: false,
             ahead: [0; AHEAD],
             oldest: 0,
@@ -383,7 +394,7 @@ impl<'m> Marker<'m> {
             return;
         }
         let at = term.object_ptr();
-        let Some(place) = self.marking.marks.place(at.addr()) else {
+        let Some(place) = self.marking.map.place(at.addr()) else {
             if self.bundle_range.holds(at) {
                 // SAFETY: MA1: what a live object refers to is held.
                 let bundle = unsafe { bundle_area::start_of(at) }.addr();
@@ -394,7 +405,7 @@ impl<'m> Marker<'m> {
             }
             return;
         };
-        if self.marking.marks.is_set(place) {
+        if self.marking.map.is_set(place) {
             return;
         }
         prefetch(at);
@@ -415,14 +426,14 @@ impl<'m> Marker<'m> {
         unsafe {
             let term = Term::from_raw(word);
             let at = term.object_ptr().cast_const();
-            let Some(place) = self.marking.marks.place(at.addr()) else { return };
+            let Some(place) = self.marking.map.place(at.addr()) else { return };
             let (words, first) = if term.is_cons() {
                 (2, 0)
             } else {
                 let header = Header::from_raw(*at);
                 (1 + header.size(), if header.holds_terms() { 1 } else { 1 + header.size() })
             };
-            if !self.marking.marks.set(place, words) || first == words {
+            if !self.marking.map.set(place, words) || first == words {
                 return;
             }
             if self.rests.len() == self.most_rests {

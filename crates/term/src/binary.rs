@@ -77,6 +77,7 @@ pub(crate) const DATA_OFFSET: usize = std::mem::offset_of!(Block, data);
 const LEN_OFFSET: usize = std::mem::offset_of!(Block, len);
 
 const _: () = assert!(LEN_OFFSET + size_of::<usize>() == size_of::<Block>(), "S2");
+const _: () = assert!(size_of::<Block>() == memory::BINARY_HEAD);
 
 impl Block {
     /// What a block takes whose bytes follow it.
@@ -298,7 +299,7 @@ impl SharedBinary {
         unsafe {
             let moved = memory::named(memory::BINARY, || realloc(block.cast(), old, new.size()));
             let Some(moved) = NonNull::new(moved.cast::<Block>()) else {
-                memory::exhausted(memory::BINARY, new.size());
+                memory::exhausted(memory::BINARY, capacity);
             };
             SHARED.resize(room.account(), (new.size() - old.size()) as i64);
             (*moved.as_ptr()).room = Room::new(new.size() - size_of::<Block>(), room.account());

@@ -34,6 +34,8 @@ pub struct Purpose(pub &'static str, pub &'static str);
 
 /// Binaries, and whatever else is a run of bytes.
 pub const BINARY: Purpose = Purpose("binary", "binary");
+/// Bytes of a binary's block before its own, which OTP's slogan does not count.
+pub(crate) const BINARY_HEAD: usize = 32;
 /// Intermediate results.
 pub const TEMPORARY: Purpose = Purpose("temp", "tmp");
 
@@ -161,7 +163,7 @@ pub unsafe fn allocate(layout: Layout, purpose: Purpose) -> NonNull<u8> {
         return unsafe { allocate_named(layout, purpose) };
     }
     // SAFETY: the caller promises that the layout is not empty.
-    NonNull::new(unsafe { std::alloc::alloc(layout) }).unwrap_or_else(|| exhausted(purpose, layout.size()))
+    NonNull::new(unsafe { std::alloc::alloc(layout) }).unwrap_or_else(|| exhausted(purpose, told(purpose, layout)))
 }
 
 /// # Safety
@@ -170,7 +172,13 @@ pub unsafe fn allocate(layout: Layout, purpose: Purpose) -> NonNull<u8> {
 unsafe fn allocate_named(layout: Layout, purpose: Purpose) -> NonNull<u8> {
     // SAFETY: the caller promises that the layout is not empty.
     let block = named(purpose, || unsafe { std::alloc::alloc(layout) });
-    NonNull::new(block).unwrap_or_else(|| exhausted(purpose, layout.size()))
+    NonNull::new(block).unwrap_or_else(|| exhausted(purpose, told(purpose, layout)))
+}
+
+/// The size that a slogan tells of a request.
+fn told(purpose: Purpose, layout: Layout) -> usize {
+    let head = if purpose == BINARY && layout.align() > 1 { BINARY_HEAD } else { 0 };
+    layout.size().saturating_sub(head)
 }
 
 /// Runs what asks for memory. If there is none, the slogan says what it was for.
@@ -188,7 +196,7 @@ pub fn fallibly<R>(request: impl FnOnce() -> R) -> R {
 pub fn refused(verb: &str, layout: Layout) {
     match CALLER.get() {
         Caller::Fallible => {}
-        Caller::For(purpose) => end(verb, purpose, layout.size()),
+        Caller::For(purpose) => end(verb, purpose, told(purpose, layout)),
         // What is made of single bytes mostly becomes a binary.
         Caller::Any => end(verb, if layout.align() == 1 { BINARY } else { TEMPORARY }, layout.size()),
     }

@@ -85,7 +85,7 @@ impl BinaryBuffer {
             memory::named(memory::BINARY, || self.move_to(capacity))
         };
         if !moved {
-            memory::exhausted(memory::BINARY, size);
+            memory::exhausted(memory::BINARY, capacity);
         }
     }
 

@@ -1,8 +1,6 @@
-//! [`Marks`]: one bit for each word of an address range, and the gaps between the words whose bits are set.
+//! [`LiveMap`]: one bit for each word of an address range, and the gaps between the words whose bits are set.
 //!
-//! Several threads set bits at once. Who reads objects because bits say that they are there needs the bits' Acquire (heap.marks/MK1).
-//!
-//! MK1. A bit that is set with Release is set after the words are written, and who sees it with Acquire sees the words.
+//! LM1. One thread at a time uses a map, and another one after it has got it by way of a lock. (The bits are atomics because both have a reference all the time.)
 
 use crate::account::Class;
 use crate::block;
@@ -16,16 +14,16 @@ use std::ptr::NonNull;
 const BITS: usize = u64::BITS as usize;
 
 /// One bit for each word from an address on.
-pub(crate) struct Marks {
+pub(crate) struct LiveMap {
     base: usize,
     words: usize,
     bits: NonNull<AtomicU64>,
 }
 
 // SAFETY: the bits are atomics in memory of their own.
-unsafe impl Send for Marks {}
+unsafe impl Send for LiveMap {}
 // SAFETY: as above.
-unsafe impl Sync for Marks {}
+unsafe impl Sync for LiveMap {}
 
 /// The bits from `from` to `to` of one word of them.
 fn mask(from: usize, to: usize) -> u64 {
@@ -33,16 +31,16 @@ fn mask(from: usize, to: usize) -> u64 {
     u64::MAX >> (BITS - (to - from)) << from
 }
 
-impl Marks {
+impl LiveMap {
     /// None is set.
-    pub(crate) fn new(base: *mut u64, words: usize) -> Marks {
+    pub(crate) fn new(base: *mut u64, words: usize) -> LiveMap {
         // Fresh pages are zero, and what of them is never touched takes no memory.
-        let len = Marks::len(words);
+        let len = LiveMap::len(words);
         let Some(at) = reserved::reserve(len).filter(|at| reserved::commit(*at, len)) else {
             block::out_of_memory(len / 8, Class::Process)
         };
         let bits = NonNull::new(std::ptr::with_exposed_provenance_mut(at)).unwrap_or(NonNull::dangling());
-        Marks { base: base.addr(), words, bits }
+        LiveMap { base: base.addr(), words, bits }
     }
 
     /// Bytes of the bits of so many words.
@@ -76,21 +74,20 @@ impl Marks {
     /// Is the bit set?
     #[inline(always)]
     pub(crate) fn is_set(&self, place: usize) -> bool {
-        // Relaxed: the answer says nothing about what the word holds.
         self.bits()[place / BITS].load(Ordering::Relaxed) >> (place % BITS) & 1 != 0
     }
 
     /// Sets the bits of `words` words; gives whether the first was not set.
     #[inline(always)]
     pub(crate) fn set(&self, place: usize, words: usize) -> bool {
-        debug_assert!(words > 0 && place + words <= self.words, "marks beyond the range");
+        debug_assert!(words > 0 && place + words <= self.words, "bits beyond the range");
         let (word, bit) = (place / BITS, place % BITS);
-        let first = mask(bit, BITS.min(bit + words));
-        // Release: MK1.
-        let before = self.bits()[word].fetch_or(first, Ordering::Release);
+        // Relaxed, as all that follows: LM1.
+        let before = self.bits()[word].load(Ordering::Relaxed);
         if before >> bit & 1 != 0 {
             return false;
         }
+        self.bits()[word].store(before | mask(bit, BITS.min(bit + words)), Ordering::Relaxed);
         if bit + words > BITS {
             self.set_rest(word + 1, bit + words - BITS);
         }
@@ -100,14 +97,24 @@ impl Marks {
     #[cold]
     fn set_rest(&self, from: usize, bits: usize) {
         for (word, left) in (from..).zip((1..=bits).rev().step_by(BITS)) {
-            // Release: MK1.
-            self.bits()[word].fetch_or(mask(0, left.min(BITS)), Ordering::Release);
+            let word = &self.bits()[word];
+            word.store(word.load(Ordering::Relaxed) | mask(0, left.min(BITS)), Ordering::Relaxed);
         }
+    }
+
+    /// Sets the bits that another map of the same range has, and empties that.
+    pub(crate) fn take_over(&self, other: &LiveMap) {
+        for (word, more) in self.bits().iter().zip(other.bits()) {
+            let more = more.load(Ordering::Relaxed);
+            if more != 0 {
+                word.store(word.load(Ordering::Relaxed) | more, Ordering::Relaxed);
+            }
+        }
+        reserved::decommit(other.bits.as_ptr().addr(), LiveMap::len(other.words));
     }
 
     /// How many bits are set.
     pub(crate) fn count(&self) -> usize {
-        // Relaxed: the caller knows that nobody sets any.
         self.bits().iter().map(|bits| bits.load(Ordering::Relaxed).count_ones() as usize).sum()
     }
 
@@ -116,8 +123,7 @@ impl Marks {
         let end = end.min(self.words);
         let mut place = place;
         while place < end {
-            // Acquire: pairs with the Release of `set` (MK1).
-            let bits = self.bits()[place / BITS].load(Ordering::Acquire);
+            let bits = self.bits()[place / BITS].load(Ordering::Relaxed);
             let bits = if set { bits } else { !bits } >> (place % BITS);
             if bits != 0 {
                 return end.min(place + bits.trailing_zeros() as usize);
@@ -140,10 +146,10 @@ impl Marks {
     }
 }
 
-impl Drop for Marks {
+impl Drop for LiveMap {
     fn drop(&mut self) {
         // SAFETY: reserved with this length; nobody has a reference to it.
-        unsafe { reserved::unreserve(self.bits.as_ptr().addr(), Marks::len(self.words)) };
+        unsafe { reserved::unreserve(self.bits.as_ptr().addr(), LiveMap::len(self.words)) };
     }
 }
 
@@ -157,8 +163,8 @@ const PIECE: usize = if cfg!(test) { 64 } else { 1024 };
 
 impl LongestGaps {
     /// None is known.
-    pub(crate) fn new(marks: &Marks) -> LongestGaps {
-        LongestGaps(vec![0; marks.words().div_ceil(PIECE)])
+    pub(crate) fn new(map: &LiveMap) -> LongestGaps {
+        LongestGaps(vec![0; map.words().div_ceil(PIECE)])
     }
 
     /// There is a gap.
@@ -168,16 +174,16 @@ impl LongestGaps {
     }
 
     /// The first gap at or behind a place with so many words, of those that are known.
-    pub(crate) fn find(&mut self, marks: &Marks, place: usize, size: usize) -> Option<Range<usize>> {
+    pub(crate) fn find(&mut self, map: &LiveMap, place: usize, size: usize) -> Option<Range<usize>> {
         let least = u16::try_from(size).unwrap_or(u16::MAX);
         let mut place = place;
-        while place < marks.words() {
+        while place < map.words() {
             let piece = place / PIECE;
             let end = (piece + 1) * PIECE;
             let known = self.0.get_mut(piece)?;
             if *known >= least {
                 let mut from = place;
-                while let Some(gap) = marks.next_free(from, end) {
+                while let Some(gap) = map.next_free(from, end) {
                     if gap.len() >= size {
                         return Some(gap);
                     }
@@ -221,48 +227,48 @@ mod tests {
         for _ in 0..if cfg!(miri) { 3 } else { 300 } {
             let words = 1 + random.below(700);
             let mut block = vec![0u64; words];
-            let marks = Marks::new(block.as_mut_ptr(), words);
+            let map = LiveMap::new(block.as_mut_ptr(), words);
             let mut plain = vec![false; words];
             for _ in 0..random.below(20) {
                 let place = random.below(words);
                 let len = (1 + random.below(200)).min(words - place);
                 // Objects do not overlap.
                 if !plain[place..place + len].contains(&true) {
-                    assert!(marks.set(place, len));
+                    assert!(map.set(place, len));
                     plain[place..place + len].fill(true);
                 }
-                assert!(!plain[place] || !marks.set(place, 1));
+                assert!(!plain[place] || !map.set(place, 1));
             }
-            assert_eq!(marks.count(), plain.iter().filter(|set| **set).count());
+            assert_eq!(map.count(), plain.iter().filter(|set| **set).count());
             let (mut free, mut at) = (vec![false; words], 0);
-            while let Some(run) = marks.next_free(at, words) {
+            while let Some(run) = map.next_free(at, words) {
                 free[run.clone()].fill(true);
                 at = run.end;
             }
             let (mut set, mut at) = (vec![false; words], 0);
-            while let Some(run) = marks.next_set(at) {
+            while let Some(run) = map.next_set(at) {
                 set[run.clone()].fill(true);
                 at = run.end;
             }
             assert_eq!(set, plain);
             assert!(free.iter().zip(&plain).all(|(free, set)| free != set));
-            let mut longest = LongestGaps::new(&marks);
+            let mut longest = LongestGaps::new(&map);
             let mut at = 0;
-            while let Some(run) = marks.next_free(at, words) {
+            while let Some(run) = map.next_free(at, words) {
                 longest.note(&run);
                 at = run.end;
             }
             for size in [1, 2, 30, 100, 1] {
-                let found = longest.find(&marks, 0, size);
+                let found = longest.find(&map, 0, size);
                 let first = (0..words).find(|at| {
                     let begins = !plain[*at] && (*at == 0 || plain[at - 1]);
                     begins && plain[*at..].iter().take(size).filter(|set| !**set).count() == size
                 });
                 assert_eq!(found.map(|gap| gap.start), first);
             }
-            assert_eq!(marks.place(marks.address(words - 1).addr()), Some(words - 1));
-            assert_eq!(marks.place(marks.address(words).addr()), None);
-            assert!((0..words).all(|place| marks.is_set(place) == plain[place]));
+            assert_eq!(map.place(map.address(words - 1).addr()), Some(words - 1));
+            assert_eq!(map.place(map.address(words).addr()), None);
+            assert!((0..words).all(|place| map.is_set(place) == plain[place]));
         }
     }
 }
