@@ -39,8 +39,8 @@ const LEAST: usize = if cfg!(miri) {
 pub(crate) const STEP: usize = if cfg!(miri) { 64 << 10 } else { 2 << 20 };
 /// Counted objects that one collection looks at.
 pub(crate) const SWEPT_AT_ONCE: usize = if TRIED { 3 } else { 4096 };
-/// Up to so many words of growth a heap may be marked less often than [`SHARE`] says.
-const UNHURRIED: usize = if TRIED { 100 } else { 16 << 20 };
+/// A heap may double by so many words before it is marked, whatever [`SHARE`] says: 32 MB.
+const UNHURRIED: usize = if TRIED { 100 } else { 4 << 20 };
 /// A heap is marked when it has grown by this part of what lived.
 const SHARE: usize = 5;
 
@@ -155,7 +155,7 @@ impl Large {
     /// How much may be promoted before the next marking: a part of what lives. (If more is promoted from then until there are new gaps than the others hold, the end
     /// grows, and there is room enough the next time.)
     pub(crate) fn patience(&self) -> usize {
-        (self.live / SHARE).max(UNHURRIED.min(self.live / 2)).max(LARGE / 4)
+        (self.live / SHARE).max(UNHURRIED.min(self.live)).max(LARGE / 4)
     }
 
     /// Behind the end there should be so many words for which there is memory already: to take it is the system's work, and may take longer than a collection.

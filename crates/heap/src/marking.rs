@@ -268,8 +268,8 @@ const PAGE: usize = 4096;
 /// From so many bytes on, the memory of a gap goes back to the system.
 pub(crate) const GIVEN_BACK: usize = 64 << 10;
 
-/// Words that are looked at between two questions whether to stop.
-const A_WHILE: u32 = 4096;
+/// Words of one object that are looked at together, and how often that is done between two questions whether to stop.
+const A_WHILE: u32 = 1024;
 /// Objects whose memory is asked for before they are looked at.
 const AHEAD: usize = 8;
 
@@ -350,15 +350,10 @@ impl<'m> Marker<'m> {
     unsafe fn follow_rest(&mut self, rest: Rest) -> Option<()> {
         self.rests.push(rest);
         loop {
-            // SAFETY: MA1: rests are words of live objects, or the caller's.
+            // SAFETY: MA1: rests are words of live objects, or the caller's; what was met leads to an object.
             unsafe {
-                if let Some(rest) = self.rests.last_mut() {
-                    let word = *rest.next;
-                    rest.next = rest.next.add(1);
-                    if rest.next == rest.end {
-                        self.rests.pop();
-                    }
-                    self.meet(word);
+                if let Some(rest) = self.rests.pop() {
+                    self.follow_words(rest);
                 } else if self.ahead.iter().any(|word| *word != 0) {
                     let word = self.next_ahead(0);
                     self.visit(word);
@@ -377,6 +372,36 @@ impl<'m> Marker<'m> {
         }
     }
 
+    /// Looks at the words of an object up to one that leads to another object to be marked; what is left comes after that.
+    ///
+    /// # Safety
+    /// As for [`Marker::follow`].
+    #[inline(always)]
+    unsafe fn follow_words(&mut self, rest: Rest) {
+        let Rest { mut next, end } = rest;
+        for _ in 0..A_WHILE {
+            if next == end {
+                return;
+            }
+            // SAFETY: the caller's promise.
+            unsafe {
+                let word = *next;
+                next = next.add(1);
+                if !self.is_met(word) {
+                    continue;
+                }
+                let oldest = self.next_ahead(word);
+                if oldest != 0 {
+                    if next != end {
+                        self.rests.push(Rest { next, end });
+                    }
+                    return self.visit(oldest);
+                }
+            }
+        }
+        self.rests.push(Rest { next, end });
+    }
+
     /// Puts a word behind those whose memory was asked for; gives the oldest.
     #[inline(always)]
     fn next_ahead(&mut self, word: u64) -> u64 {
@@ -385,34 +410,36 @@ impl<'m> Marker<'m> {
         oldest
     }
 
-    /// A word of a live object.
+    /// Does a word of a live object lead to one of the part that is not marked? Then its memory is asked for.
     #[inline(always)]
-    unsafe fn meet(&mut self, word: u64) {
+    unsafe fn is_met(&mut self, word: u64) -> bool {
         // SAFETY: a word of the heap.
         let term = unsafe { Term::from_raw(word) };
         if term.is_immediate() {
-            return;
+            return false;
         }
         let at = term.object_ptr();
         let Some(place) = self.marking.map.place(at.addr()) else {
-            if self.bundle_range.holds(at) {
-                // SAFETY: MA1: what a live object refers to is held.
-                let bundle = unsafe { bundle_area::start_of(at) }.addr();
-                if bundle != self.last_bundle {
-                    self.last_bundle = bundle;
-                    self.bundles.insert(bundle);
-                }
-            }
-            return;
+            self.see_bundle(at);
+            return false;
         };
         if self.marking.map.is_set(place) {
-            return;
+            return false;
         }
         prefetch(at);
-        let oldest = self.next_ahead(word);
-        if oldest != 0 {
-            // SAFETY: a word that was met.
-            unsafe { self.visit(oldest) };
+        true
+    }
+
+    /// A live object refers to something outside of the part.
+    #[inline]
+    fn see_bundle(&mut self, at: *const u64) {
+        if self.bundle_range.holds(at) {
+            // SAFETY: MA1: what a live object refers to is held.
+            let bundle = unsafe { bundle_area::start_of(at) }.addr();
+            if bundle != self.last_bundle {
+                self.last_bundle = bundle;
+                self.bundles.insert(bundle);
+            }
         }
     }
 
@@ -436,7 +463,7 @@ impl<'m> Marker<'m> {
             if !self.marking.map.set(place, words) || first == words {
                 return;
             }
-            if self.rests.len() == self.most_rests {
+            if self.rests.len() >= self.most_rests {
                 self.overflowed = true;
             } else {
                 self.rests.push(Rest { next: at.add(first), end: at.add(words) });
