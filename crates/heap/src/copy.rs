@@ -347,9 +347,13 @@ impl<const MODE: u8, const BESIDE: u8, O: OldSpace> Copier<'_, MODE, BESIDE, O> 
             if MODE == mode::SINGLE {
                 return;
             }
-            while let Some(at) = self.into_old.unscanned(old) {
-                // SAFETY: heap/H2: what is not scanned are objects that were copied there whole.
-                old = unsafe { self.scan_word(at) };
+            while let Some((at, end)) = self.into_old.unscanned(old) {
+                old = at;
+                while old < end {
+                    // SAFETY: heap/H2: what is not scanned are objects that were copied there whole.
+                    old = unsafe { self.scan_word(old) };
+                }
+                debug_assert!(old == end, "H2: the last object copied to the old generation ends beyond its top");
             }
             if young == self.top {
                 return;

@@ -16,6 +16,8 @@ use std::ops::Range;
 const WINDOWS: [(usize, usize); 3] = [(8, 4), (32, 16), (64, 64)];
 /// The number of the end among what is being filled, behind these.
 const END: usize = WINDOWS.len();
+/// Words that are taken of the end for such a gap, where there are no others.
+const PIECE: usize = if cfg!(test) { 64 } else { 512 };
 /// Gaps of fewer words are not kept while others are released, and not more than so many are.
 const LEAST_KEPT: usize = 8;
 const MOST_KEPT: usize = 4096;
@@ -113,6 +115,11 @@ impl Gaps {
         self.map.take()
     }
 
+    /// Free words of the gaps that are being filled and of those that come next, the end left out.
+    pub(crate) fn free(&self) -> usize {
+        self.windows[..END].iter().map(|window| &window.gap).chain(&self.kept).map(words).sum()
+    }
+
     /// A collection begins: where what it puts here is scanned from.
     pub(crate) fn begin(&mut self) -> *mut u64 {
         debug_assert!(
@@ -178,8 +185,14 @@ impl Gaps {
         if size > most {
             return self.take_apart(size);
         }
-        let Some(gap) = self.next_gap(window, size.max(least)) else { return self.take_from(END, size) };
+        let gap = self.next_gap(window, size.max(least)).unwrap_or_else(|| self.piece_of_end());
         self.close(window);
+        self.go_on_in(window, gap);
+        self.take_from(window, size)
+    }
+
+    /// What was put into a window ends there, and goes on in another gap.
+    fn go_on_in(&mut self, window: usize, gap: Range<usize>) {
         let Window { start, scanned, gap: Range { start: top, .. }, .. } = self.windows[window];
         self.filled.push(start..top);
         if self.scanning == Some(window) {
@@ -189,17 +202,33 @@ impl Gaps {
         }
         let window = &mut self.windows[window];
         (window.start, window.scanned, window.gap) = (gap.start, gap.start, gap);
-        let at = window.gap.start;
-        window.gap.start += size * 8;
-        at
+    }
+
+    /// A gap at the end, when there are no others.
+    fn piece_of_end(&mut self) -> Range<usize> {
+        let end = self.windows[END].gap.clone();
+        let behind = end.start + PIECE * 8;
+        debug_assert!(behind <= end.end, "OS1: the end has no room for {PIECE} words");
+        self.go_on_in(END, behind..end.end);
+        end.start..behind
     }
 
     fn take_from(&mut self, window: usize, size: usize) -> usize {
         let gap = &mut self.windows[window].gap;
-        debug_assert!(words(gap) >= size, "OS1: the end has no room for {size} words");
+        debug_assert!(words(gap) >= size, "OS1: there is no room for {size} words");
         let at = gap.start;
         gap.start += size * 8;
         at
+    }
+
+    /// Words that are to be free at the end when up to `words` words are about to come (OS1): pieces of it may not be filled wholly.
+    pub(crate) fn room_for(words: usize) -> usize {
+        words.saturating_add(words / 4).saturating_add((END + 1) * PIECE)
+    }
+
+    /// How many words may come when so many are free at the end.
+    pub(crate) fn fit_in(room: usize) -> usize {
+        room.saturating_sub((END + 1) * PIECE) / 5 * 4
     }
 
     /// The next gap for a window, with so many words.
@@ -272,27 +301,28 @@ impl OldSpace for Gaps {
     }
 
     #[inline(always)]
-    fn unscanned(&mut self, at: *mut u64) -> Option<*mut u64> {
+    fn unscanned(&mut self, at: *mut u64) -> Option<(*mut u64, *mut u64)> {
         let end = self.scanning.map_or(self.scanning_to, |window| self.windows[window].gap.start);
-        if at.addr() < end { Some(at) } else { self.next_unscanned(at.addr()) }
+        if at.addr() < end { Some((at, pointer(end))) } else { self.next_unscanned(at.addr()) }
     }
 }
 
 impl Gaps {
     /// Where scanning goes on, if what was being scanned is.
     #[cold]
-    fn next_unscanned(&mut self, at: usize) -> Option<*mut u64> {
+    fn next_unscanned(&mut self, at: usize) -> Option<(*mut u64, *mut u64)> {
         if let Some(window) = self.scanning {
             self.windows[window].scanned = at;
         }
         while let Some(range) = self.unscanned.pop() {
             if !range.is_empty() {
                 (self.scanning, self.scanning_to) = (None, range.end);
-                return Some(pointer(range.start));
+                return Some((pointer(range.start), pointer(range.end)));
             }
         }
-        let window = self.windows.iter().position(|window| window.scanned < window.gap.start)?;
-        self.scanning = Some(window);
-        Some(pointer(self.windows[window].scanned))
+        let i = self.windows.iter().position(|window| window.scanned < window.gap.start)?;
+        self.scanning = Some(i);
+        let window = &self.windows[i];
+        Some((pointer(window.scanned), pointer(window.gap.start)))
     }
 }

@@ -46,7 +46,7 @@ impl Destination for Block {
 
 impl Destination for Gaps {
     fn open(heap: &mut Heap, words: usize) -> (Gaps, *mut u64) {
-        heap.make_usable(words);
+        heap.make_usable(Gaps::room_for(words));
         let mut gaps = heap.large_mut().map_or_else(Gaps::default, |large| std::mem::take(&mut large.gaps));
         let start = gaps.begin();
         (gaps, start)
@@ -341,7 +341,8 @@ impl Heap {
         let bundles = large.cycle.take().and_then(|cycle| cycle.bundles).unwrap_or_default();
         let words = held.end_marking(&bundles);
         self.old_off_heap.binary_words -= words.min(self.old_off_heap.binary_words);
-        large.words = live + behind;
+        // What can be filled now has counted as living, or lies behind.
+        large.words = (live + behind).saturating_sub(large.gaps.free());
         (large.live, large.grown) = (large.words, 0);
         large.gaps.refill(marking, longest);
         let is_sparse = used > 2 * large.live + 8 * LARGE;

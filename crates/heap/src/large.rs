@@ -117,10 +117,10 @@ impl Large {
         self.words
     }
 
-    /// Words that can still come behind all that was ever used.
+    /// Words that can still come, if there are no gaps.
     pub(crate) fn room(&self) -> usize {
         let (start, words) = self.range();
-        words - (self.gaps.end().addr() - start.addr()) / 8
+        Gaps::fit_in(words - (self.gaps.end().addr() - start.addr()) / 8)
     }
 
     /// Where objects lie, and filler (LG1).

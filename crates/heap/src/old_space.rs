@@ -7,8 +7,8 @@ pub(crate) trait OldSpace {
     /// Room for an object (OS1).
     fn take(&mut self, words: usize) -> *mut u64;
 
-    /// Where the next word is that was put here and is not scanned, if all up to `at` is.
-    fn unscanned(&mut self, at: *mut u64) -> Option<*mut u64>;
+    /// Where the next words are that were put here and are not scanned, from an address to another, if all up to `at` are.
+    fn unscanned(&mut self, at: *mut u64) -> Option<(*mut u64, *mut u64)>;
 }
 
 /// The free end of a block.
@@ -25,7 +25,7 @@ impl OldSpace for Block {
     }
 
     #[inline(always)]
-    fn unscanned(&mut self, at: *mut u64) -> Option<*mut u64> {
-        (at < self.top).then_some(at)
+    fn unscanned(&mut self, at: *mut u64) -> Option<(*mut u64, *mut u64)> {
+        (at < self.top).then_some((at, self.top))
     }
 }
