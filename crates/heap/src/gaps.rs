@@ -221,7 +221,7 @@ impl Gaps {
         at
     }
 
-    /// Words that are to be free at the end when up to `words` words are about to come (OS1): pieces of it may not be filled wholly.
+    /// Words that are to be free at the end when up to `words` words are about to come (heap.old_space/OS1): pieces of it may not be filled wholly.
     pub(crate) fn room_for(words: usize) -> usize {
         words.saturating_add(words / 4).saturating_add((END + 1) * PIECE)
     }
