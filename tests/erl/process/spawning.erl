@@ -40,7 +40,7 @@ main() ->
     t:c(demonitor_flush, fun() -> M = monitor(process, dead()), receive after 20 -> ok end, {demonitor(M, [flush]), t:flush(20), demonitor(M, [info]), demonitor(M, [flush, info])} end),
     t:c(demonitor_info, fun() -> P = spawn(?MODULE, wait, []), M = monitor(process, P), A = demonitor(M, [info]), B = demonitor(M, [info]), exit(P, kill), {A, B} end),
     t:c(monitor_tag, fun() -> M = monitor(process, dead(), [{tag, {my, tag}}]), receive {{my, tag}, M, process, _, R} -> R end end),
-    t:c(monitor_alias, fun() -> {P, M} = spawn_monitor_alias(), P ! {request, M}, receive {M, reply} -> got end end),
+    t:c(monitor_alias, fun() -> {P, M} = spawn_monitor_alias(), P ! {request, M}, receive {M, reply} -> receive {'DOWN', M, process, P, R} -> {got, R} end end end),
     t:c(alias, fun() -> A = alias(), spawn(fun() -> A ! via_alias end), X = t:flush(200), U = unalias(A), A ! gone, {X, U, t:flush(50), unalias(A)} end),
     t:c(alias_reply, fun() -> A = alias([reply]), A ! one, A ! two, t:flush(50) end),
     t:c(alias_demonitor, fun() -> P = spawn(?MODULE, wait, []), M = monitor(process, P, [{alias, demonitor}]), M ! a, A = t:flush(50), demonitor(M), M ! b, exit(P, kill), {A, t:flush(50)} end),
