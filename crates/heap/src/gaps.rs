@@ -285,6 +285,24 @@ impl Gaps {
         self.unscanned.push(taken.clone());
         taken.start
     }
+
+    /// Where scanning goes on, if what was being scanned is.
+    #[cold]
+    fn next_unscanned(&mut self, at: usize) -> Option<(*mut u64, *mut u64)> {
+        if let Some(window) = self.scanning {
+            self.windows[window].scanned = at;
+        }
+        while let Some(range) = self.unscanned.pop() {
+            if !range.is_empty() {
+                (self.scanning, self.scanning_to) = (None, range.end);
+                return Some((pointer(range.start), pointer(range.end)));
+            }
+        }
+        let i = self.windows.iter().position(|window| window.scanned < window.gap.start)?;
+        self.scanning = Some(i);
+        let window = &self.windows[i];
+        Some((pointer(window.scanned), pointer(window.gap.start)))
+    }
 }
 
 impl OldSpace for Gaps {
@@ -304,25 +322,5 @@ impl OldSpace for Gaps {
     fn unscanned(&mut self, at: *mut u64) -> Option<(*mut u64, *mut u64)> {
         let end = self.scanning.map_or(self.scanning_to, |window| self.windows[window].gap.start);
         if at.addr() < end { Some((at, pointer(end))) } else { self.next_unscanned(at.addr()) }
-    }
-}
-
-impl Gaps {
-    /// Where scanning goes on, if what was being scanned is.
-    #[cold]
-    fn next_unscanned(&mut self, at: usize) -> Option<(*mut u64, *mut u64)> {
-        if let Some(window) = self.scanning {
-            self.windows[window].scanned = at;
-        }
-        while let Some(range) = self.unscanned.pop() {
-            if !range.is_empty() {
-                (self.scanning, self.scanning_to) = (None, range.end);
-                return Some((pointer(range.start), pointer(range.end)));
-            }
-        }
-        let i = self.windows.iter().position(|window| window.scanned < window.gap.start)?;
-        self.scanning = Some(i);
-        let window = &self.windows[i];
-        Some((pointer(window.scanned), pointer(window.gap.start)))
     }
 }

@@ -283,16 +283,24 @@ impl Held {
         self.old.values_mut().for_each(|hold| hold.kept = false);
     }
 
-    /// It has found these, by where they begin. Whether the young generation refers to the others the next collection tells. Gives the words of these.
-    pub(crate) fn end_marking(&mut self, found: &BTreeSet<usize>) -> usize {
-        let gone = self.old.extract_if(.., |start, hold| !hold.kept && !found.contains(start));
-        let mut words = 0;
-        for (_, hold) in gone {
-            words += hold.words();
+    /// It has found these, by where they begin: some may have been held by other bundles alone (HB1). Whether the young generation refers to the bundles that
+    /// it has not found the next collection tells. Gives the words of those, and of what is held besides now.
+    pub(crate) fn end_marking(&mut self, found: &BTreeSet<usize>) -> [usize; 2] {
+        let mut words = [0; 2];
+        for start in found.iter().filter(|start| !self.old.contains_key(start)).copied().collect::<Vec<_>>() {
+            // SAFETY: heap/BU1, heap/BU2: a word of the heap leads there, and what held it is held until the next collection ends.
+            let bundle = unsafe { Bundle::at(std::ptr::with_exposed_provenance(start)) };
+            if let Some(hold) = Hold::new(Magic::clone(&bundle)) {
+                words[1] += hold.words();
+                self.old.insert(start, hold);
+            }
+        }
+        for (_, hold) in self.old.extract_if(.., |start, hold| !hold.kept && !found.contains(start)) {
+            words[0] += hold.words();
             self.holds.push(hold);
         }
-        self.words += words;
-        self.old_words -= words;
+        self.words += words[0];
+        self.old_words = self.old_words + words[1] - words[0];
         words
     }
 

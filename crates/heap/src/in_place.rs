@@ -269,7 +269,10 @@ impl Heap {
             // SAFETY: a listed root is an initialised word.
             (0..len).for_each(|i| look(unsafe { *at.add(i) }));
         }
-        let marking = Arc::new(Marking::new(&large.memory, words_between(start, end), into_old));
+        let Some(marking) = Marking::new(&large.memory, words_between(start, end), into_old).map(Arc::new) else {
+            // No addresses are left for its maps.
+            return self.request_fullsweep();
+        };
         self.minor_gcs = 0;
         if let Some(Rare { large: Some(large), held, .. }) = self.rare.as_deref_mut() {
             held.begin_marking();
@@ -339,8 +342,8 @@ impl Heap {
         let used = marking.map.words() + behind;
         // Nothing refers to the others any more, for what was dead has been overwritten (heap.large/LG1).
         let bundles = large.cycle.take().and_then(|cycle| cycle.bundles).unwrap_or_default();
-        let words = held.end_marking(&bundles);
-        self.old_off_heap.binary_words -= words.min(self.old_off_heap.binary_words);
+        let [gone, come] = held.end_marking(&bundles);
+        self.old_off_heap.binary_words = (self.old_off_heap.binary_words + come).saturating_sub(gone);
         // What can be filled now has counted as living, or lies behind.
         large.words = (live + behind).saturating_sub(large.gaps.free());
         (large.live, large.grown) = (large.words, 0);

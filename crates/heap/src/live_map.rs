@@ -2,8 +2,6 @@
 //!
 //! LM1. One thread at a time uses a map, and another one after it has got it by way of a lock. (The bits are atomics because both have a reference all the time.)
 
-use crate::account::Class;
-use crate::block;
 use crate::reserved;
 use myriad_sync::atomic::{AtomicU64, Ordering};
 use myriad_term::Kind;
@@ -32,15 +30,13 @@ fn mask(from: usize, to: usize) -> u64 {
 }
 
 impl LiveMap {
-    /// None is set.
-    pub(crate) fn new(base: *mut u64, words: usize) -> LiveMap {
+    /// None is set. `None`: there are no addresses for the bits.
+    pub(crate) fn new(base: *mut u64, words: usize) -> Option<LiveMap> {
         // Fresh pages are zero, and what of them is never touched takes no memory.
         let len = LiveMap::len(words);
-        let Some(at) = reserved::reserve(len).filter(|at| reserved::commit(*at, len)) else {
-            block::out_of_memory(len / 8, Class::Process)
-        };
-        let bits = NonNull::new(std::ptr::with_exposed_provenance_mut(at)).unwrap_or(NonNull::dangling());
-        LiveMap { base: base.addr(), words, bits }
+        let at = reserved::reserve(len)?;
+        let map = LiveMap { base: base.addr(), words, bits: NonNull::new(std::ptr::with_exposed_provenance_mut(at))? };
+        reserved::commit(at, len).then_some(map)
     }
 
     /// Bytes of the bits of so many words.
@@ -227,7 +223,7 @@ mod tests {
         for _ in 0..if cfg!(miri) { 3 } else { 300 } {
             let words = 1 + random.below(700);
             let mut block = vec![0u64; words];
-            let map = LiveMap::new(block.as_mut_ptr(), words);
+            let map = LiveMap::new(block.as_mut_ptr(), words).unwrap();
             let mut plain = vec![false; words];
             for _ in 0..random.below(20) {
                 let place = random.below(words);

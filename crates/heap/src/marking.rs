@@ -167,16 +167,16 @@ impl Marking {
         self.changed.notify_all();
     }
 
-    /// Of the first `words` words of a range.
-    pub(crate) fn new(memory: &Arc<Reservation>, words: usize, roots: Vec<u64>) -> Marking {
-        Marking {
-            map: LiveMap::new(memory.start(), words),
-            promoted: LiveMap::new(memory.start(), words),
+    /// Of the first `words` words of a range. `None`: there are no addresses for its maps.
+    pub(crate) fn new(memory: &Arc<Reservation>, words: usize, roots: Vec<u64>) -> Option<Marking> {
+        Some(Marking {
+            map: LiveMap::new(memory.start(), words)?,
+            promoted: LiveMap::new(memory.start(), words)?,
             _memory: Arc::clone(memory),
             stopping: AtomicBool::new(false),
             state: Mutex::new(&CLASS, State { stage: Stage::Mark(roots), walks: 0 }),
             changed: Condvar::new(),
-        }
+        })
     }
 
     /// Looks at the stage, which only the owner changes where no helper works.

@@ -1,5 +1,6 @@
 //! Large old generations: they stay where they are, and what dies there leaves gaps that are filled again.
 
+use super::bundles::{ALONE, bundles, sent};
 use super::{SEEDS, STEPS, Walker, run_helped};
 use crate::{Heap, Help, Roots, Settings};
 use myriad_term::{Build, SharedBinary, Term};
@@ -131,6 +132,43 @@ fn counts_come_back_piece_by_piece() {
     counts.dedup();
     assert!(counts.len() > 4, "some at a time: {counts:?}");
     assert!(roots[20..].iter().all(|root| root.list_length() == Some(CELLS)));
+}
+
+/// A bundle that another one held alone, and to which something old refers by the time when that one goes.
+#[test]
+fn what_only_a_bundle_held_is_held_when_something_old_refers_to_it() {
+    let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut roots = [Term::NIL; 40];
+    let mut heap = large_heap(&mut roots, CELLS);
+    let mut sender = Heap::new(&Settings::default());
+    let items: Vec<Term> = (0..100).map(Term::small).collect();
+    let term = sender.list(&items);
+    let inner = sent(term).receive(&mut heap).0;
+    let wrapped = heap.tuple(&[Term::OK, inner]);
+    let items: Vec<Term> = std::iter::once(wrapped).chain(items).collect();
+    let items = heap.list(&items);
+    let outer = sent(items).receive(&mut heap).0;
+    roots[0] = heap.tuple(&[outer]);
+    roots[1] = Term::NIL;
+    for _ in 0..3 {
+        collect(&mut heap, &mut roots);
+    }
+    assert_eq!((bundles(), heap.is_marked()), (2, false));
+    let [outer] = roots[0].as_tuple_of::<1>().unwrap();
+    let [_, inner] = outer.as_cons().unwrap().0.as_tuple_of::<2>().unwrap();
+    roots[1] = heap.tuple(&[inner]);
+    for _ in 0..3 {
+        collect(&mut heap, &mut roots);
+    }
+    assert!(!heap.is_marked());
+    roots[0] = Term::NIL;
+    heap.set_fullsweep_after(1);
+    for _ in 0..10 {
+        collect(&mut heap, &mut roots);
+    }
+    assert_eq!((bundles(), roots[1].as_tuple_of::<1>().unwrap()[0].list_length()), (1, Some(100)));
+    drop(heap);
+    assert_eq!(bundles(), 0);
 }
 
 #[test]
