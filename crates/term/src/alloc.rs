@@ -313,6 +313,19 @@ pub trait Build<'h>: Alloc<'h> {
         }
     }
 
+    /// A binary on the heap, whatever its size, of so many bytes, which are zero and to be written where the second says, before the term is used.
+    fn blank_binary(&mut self, len: usize) -> (TermRef<'h>, *mut u8) {
+        let words = len.div_ceil(8);
+        let at = self.alloc(2 + words).as_ptr();
+        // SAFETY: 2 + words fresh words (A2).
+        unsafe {
+            *at = Header::new(Kind::HeapBinary, 1 + words).raw();
+            *at.add(1) = 8 * len as u64;
+            at.add(2).write_bytes(0, words);
+            (Term::from_boxed(at), at.add(2).cast())
+        }
+    }
+
     /// A reference to a shared binary; takes over one count.
     fn shared_binary(&mut self, binary: SharedBinary) -> TermRef<'h> {
         let size = binary.len();

@@ -4,7 +4,7 @@ use crate::abi::{Binary, Out, Row, Word};
 use crate::check::{self, registry};
 use crate::define::checked_exports;
 use crate::env::{Env, Held};
-use myriad_term::binary::SharedBinary;
+use myriad_term::binary::{HEAP_BINARY_LIMIT, SharedBinary};
 use myriad_term::etf::{DecodeOptions, EncodeOptions, decode, encode};
 use myriad_term::{Build, Term};
 use std::ffi::c_int;
@@ -94,9 +94,13 @@ checked_exports! {
     /// Gives back the bytes that it owns.
     fn enif_release_binary(binary: &mut Binary) { release(binary); }
 
-    /// The term of a binary. What it owned is the term's; the bytes may be looked at until the environment goes.
+    /// The term of a binary, a copy on the heap if it is small. What it owned is the term's; the bytes may be looked at until the environment goes.
     fn enif_make_binary(env: &mut Env, binary: &mut Binary) -> Word {
         match disown(binary) {
+            Some(shared) if binary.size <= HEAP_BINARY_LIMIT => {
+                env.hold(Held::Shared(shared));
+                env.binary(Row::of_data(binary.data).slice(binary.size)).into()
+            }
             Some(shared) => {
                 env.hold(Held::Shared(shared.clone()));
                 env.shared_binary(shared).into()
@@ -105,8 +109,13 @@ checked_exports! {
         }
     }
 
-    /// A binary of so many bytes, to be written before anything else is made of it.
+    /// A binary of so many bytes, on the heap if it is small, to be written before anything else is made of it.
     fn enif_make_new_binary(env: &mut Env, size: usize, to: Out<Word>) -> *mut u8 {
+        if size <= HEAP_BINARY_LIMIT {
+            let (term, data) = env.blank_binary(size);
+            to.set(term.into());
+            return data;
+        }
         let Some(mut binary) = fresh(size) else {
             to.set(env.badarg());
             return std::ptr::null_mut();
