@@ -15,7 +15,8 @@
 //! again and again while hardly any other on its thread is gets [`BUSY`] words whatever survives. A block that had to be larger, because
 //! all might have survived, and of which hardly anything is used, goes back to [`RESTING`] words: else each process that gets
 //! messages in blocks of their own would end with a block that holds many times what it needs. The old block gets
-//! twice what it must hold: so a heap that grows to N words is copied about twice by all fullsweeps together. A heap whose size is
+//! twice what it must hold, so that a heap that grows to N words is copied about twice by all fullsweeps together, or just that where the last
+//! fullsweep found half of it dead. When there is a fullsweep: [`crate::due`]. A heap whose size is
 //! limited gets what it needs, where room that is only wished for would end the process now or when it is full.
 
 use crate::account::{self, Class};
@@ -25,7 +26,6 @@ use crate::copy::{Copier, Span, beside, mode};
 use crate::gaps::Gaps;
 use crate::heap::{GcInfo, Heap, RESERVED, words_between};
 use crate::in_place::Destination;
-use crate::large::Large;
 use crate::literal;
 use crate::meter::{self, Work};
 use crate::old_space::Block;
@@ -176,20 +176,6 @@ impl Heap {
         if self.fullsweep_due() { young + self.old_words() } else { young }
     }
 
-    /// Will the next collection be one of both generations?
-    pub fn fullsweep_due(&self) -> bool {
-        self.fullsweep_next
-            || !self.old_start.is_null() && self.mature_words() > self.old_room()
-            // What dies in a large old generation is found where it is.
-            || self.large().is_none()
-                && (self.minor_gcs >= self.fullsweep_after || self.old_off_heap.binary_words > self.old_bin_vheap_limit)
-    }
-
-    /// Words that may still be promoted.
-    pub(crate) fn old_room(&self) -> usize {
-        self.large().map_or_else(|| words_between(self.old_top, self.old_limit), Large::room)
-    }
-
     fn fullsweep_plan(&self) -> Plan {
         let all = self.young_words() + self.fragment_words + self.old_words();
         if all <= SINGLE || self.fullsweep_after == 0 { Plan::Single } else { Plan::Full }
@@ -270,7 +256,7 @@ impl Heap {
         if plan != Plan::Single {
             self.check(roots);
         }
-        let asked = self.fullsweep_next;
+        let (asked, seemed_to_pay) = (self.fullsweep_next, self.is_stale());
         // What the collection finds may ask for another one (`leave.rs`).
         self.fullsweep_next &= matches!(plan, Plan::Minor | Plan::Tenure);
         // SAFETY: the caller's promise; `size` holds the survivors and the stack (heap/C1).
@@ -286,20 +272,26 @@ impl Heap {
         };
         let emptied = if matches!(plan, Plan::Minor | Plan::Tenure) { before - info.old_heap_size } else { before };
         debug_assert!(words_copied <= emptied, "{words_copied} words were copied of {emptied}: some of them twice");
-        self.total_gcs += 1;
+        self.total_gcs = self.total_gcs.wrapping_add(1);
         let fresh = info.heap_size - info.recent_size + info.mbuf_size;
         if matches!(plan, Plan::Minor | Plan::Tenure) {
             self.minor_gcs = self.minor_gcs.saturating_add(1);
             let survived = if plan == Plan::Minor { self.young_words() } else { words_copied };
             let candidates = if plan == Plan::Minor { fresh } else { fresh + info.recent_size };
             self.tenure_next = candidates >= TENURE_LEAST && survived >= candidates / 4 * 3;
+            self.thrift.minor(fresh, info.stack_size, self.old_words() > info.old_heap_size);
         } else {
             self.minor_gcs = 0;
+            let live = if plan == Plan::Full { self.old_words() } else { words_copied };
+            self.thrift.fullsweep(live, info.old_heap_size + info.recent_size, info.stack_size, seemed_to_pay);
         }
         self.collect_next = self.leaving_words() > 0;
         // SAFETY: the caller's promise; the heap is whole again.
         unsafe { self.resize_young(need, plan, busy, roots) };
-        if plan == Plan::Full && (asked || !busy) && self.young_words() + self.old_words() <= SINGLE / 4 {
+        if plan == Plan::Full
+            && (asked || seemed_to_pay || !busy)
+            && self.young_words() + self.old_words() <= SINGLE / 4
+        {
             // Hardly anything of a large heap was alive: that fits the young block.
             let all = self.young_words() + self.old_words();
             let least = all.saturating_add(self.stack_words()).saturating_add(need).saturating_add(RESERVED);
@@ -365,7 +357,7 @@ impl Heap {
     /// Makes the old block that a minor collection needs, if there is none.
     fn ensure_old_block(&mut self, words: usize) {
         if self.old_start.is_null() && words > 0 {
-            self.make_old(words, Move { copied: 0, freed: 0 });
+            self.make_old(words, words.saturating_mul(2), Move { copied: 0, freed: 0 });
         }
     }
 
@@ -453,8 +445,9 @@ impl Heap {
         let mature = if promote { self.mature_words() * 8 } else { 0 };
         match MODE {
             mode::FULL => {
-                let words = self.old_words() + self.mature_words();
-                self.make_old(words + self.leaving_words(), Move { copied: 0, freed: freed.saturating_sub(size) });
+                let words = self.old_words() + self.mature_words() + self.leaving_words();
+                let size = if self.thrift.is_growing() { words.saturating_mul(2) } else { words };
+                self.make_old(words, size, Move { copied: 0, freed: freed.saturating_sub(size) });
             }
             mode::SINGLE => self.install_old_block(ptr::null_mut(), 0),
             _ => {}

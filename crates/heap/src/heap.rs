@@ -10,6 +10,7 @@
 use crate::account::Class;
 use crate::block;
 use crate::bundle_area;
+use crate::due::Thrift;
 use crate::fragment::{Chunk, Fragment};
 use crate::held::Held;
 use crate::large::Large;
@@ -61,12 +62,15 @@ pub struct Heap {
     pub(crate) fragment_words: usize,
     pub(crate) bin_vheap_limit: usize,
     pub(crate) old_bin_vheap_limit: usize,
-    pub(crate) total_gcs: u64,
     /// What few heaps have; `None`: nothing of it.
     pub(crate) rare: Option<Box<Rare>>,
     pub(crate) fullsweep_after: u16,
     /// Minor collections since the last fullsweep.
     pub(crate) minor_gcs: u16,
+    /// What tells whether a look at the old generation pays.
+    pub(crate) thrift: Thrift,
+    /// Collections so far, beyond 2^32 anew.
+    pub(crate) total_gcs: u32,
     /// The thread's collection clock when this heap was last collected.
     pub(crate) last_tick: u32,
     /// The least sizes, by their places in the table of sizes.
@@ -192,6 +196,7 @@ impl Heap {
             rare: None,
             fullsweep_after: settings.fullsweep_after,
             minor_gcs: 0,
+            thrift: Thrift::default(),
             last_tick: 0,
             min_heap_place: sizes::place(settings.min_heap_size),
             min_bin_vheap_place: sizes::place(settings.min_bin_vheap_size),
@@ -478,9 +483,9 @@ impl Heap {
         self.minor_gcs
     }
 
-    /// Collections of this heap so far.
+    /// Collections of this heap so far (beyond 2^32 anew).
     pub fn collections(&self) -> u64 {
-        self.total_gcs
+        u64::from(self.total_gcs)
     }
 
     /// The distinct shared binaries of the heap's objects, as (identity, bytes, references): `process_info(P, binary)`

@@ -83,11 +83,11 @@ impl Heap {
         self.large_mut().and_then(|large| large.help.pop())
     }
 
-    /// An old generation with room for so many words: with addresses of its own, if it is large and there are any, else a block with room for as many again.
-    pub(crate) fn make_old(&mut self, words: usize, plan: Move) {
-        let size = sizes::at_least(words.saturating_mul(2));
+    /// An old generation to which up to so many words come: with addresses of its own, if it is large and there are any, else a block of a size.
+    pub(crate) fn make_old(&mut self, words: usize, size: usize, plan: Move) {
         debug_assert!(self.large().is_none(), "the old generation is still there");
-        if size >= LARGE
+        debug_assert!(words <= size, "C1: an old generation of {size} words is made for {words}");
+        if sizes::at_least(words.saturating_mul(2)) >= LARGE
             && let Some(large) = Large::new(words)
         {
             let start = large.range().0;
@@ -96,6 +96,7 @@ impl Heap {
             self.rare.get_or_insert_default().large = Some(Box::new(large));
             self.make_usable_for(words, plan.freed);
         } else {
+            let size = sizes::at_least(size);
             self.install_old_block(block::take_for(size, Class::Process, plan), size);
         }
     }

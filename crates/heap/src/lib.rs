@@ -45,6 +45,7 @@ mod bundle_area;
 mod check;
 pub mod collect;
 mod copy;
+mod due;
 pub mod fragment;
 mod gaps;
 pub mod heap;
