@@ -186,11 +186,11 @@ mod tests {
         let mut heap = Heap::new(&Settings::default());
         descend(&mut heap, 200);
         let mut looks = 0;
-        for _ in 0..1_000 {
+        for _ in 0..100 {
             let before = heap.minor_gcs();
             allocate(&mut heap, 400);
             looks += usize::from(heap.minor_gcs() < before);
         }
-        assert!((3..10).contains(&looks), "{looks} looks, {:?}", heap.info());
+        assert!((2..5).contains(&looks), "{looks} looks, {:?}", heap.info());
     }
 }
