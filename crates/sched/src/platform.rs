@@ -41,8 +41,10 @@ pub trait Platform: Send + Sync {
     fn serve(&self) -> bool {
         false
     }
-    /// Sees to it that what this scheduler would wait for is served while it is busy: it calls this now and then, and who looks after it if it
-    /// does not get on.
+    /// Serves what this scheduler would wait for, if it is there by now: it calls this now and then while it is busy.
+    fn look_at_events(&self, _scheduler: usize) {}
+    /// Has another thread serve what this scheduler would wait for, until it waits itself: it calls this when it has been busy for long, and who looks
+    /// after it if it does not get on.
     fn meet_events(&self, _scheduler: usize) {}
     /// Is there something that this scheduler would wait for if it were not busy, and that nobody waits for?
     fn may_miss_events(&self, _scheduler: usize) -> bool {
@@ -77,6 +79,8 @@ pub trait Readiness: Send + Sync {
     fn wake(&self, scheduler: usize);
     /// Serves what the calling thread's wait has met; `false` if that was nothing.
     fn serve(&self) -> bool;
+    /// As [`Platform::look_at_events`].
+    fn look_at_events(&self, scheduler: usize);
     /// As [`Platform::meet_events`].
     fn meet_events(&self, scheduler: usize);
     /// As [`Platform::may_miss_events`].
@@ -159,6 +163,12 @@ impl Platform for Threads {
 
     fn serve(&self) -> bool {
         self.readiness.get().is_some_and(|r| r.serve())
+    }
+
+    fn look_at_events(&self, scheduler: usize) {
+        if let Some(readiness) = self.readiness.get() {
+            readiness.look_at_events(scheduler);
+        }
     }
 
     fn meet_events(&self, scheduler: usize) {

@@ -89,6 +89,12 @@ impl Platform for VirtualClock {
         self.readiness().is_some_and(|readiness| readiness.serve())
     }
 
+    fn look_at_events(&self, scheduler: usize) {
+        if let Some(readiness) = self.readiness() {
+            readiness.look_at_events(scheduler);
+        }
+    }
+
     fn meet_events(&self, scheduler: usize) {
         if let Some(readiness) = self.readiness() {
             readiness.meet_events(scheduler);

@@ -29,9 +29,11 @@ use std::time::Duration;
 const SIGNALS_SHARE: i32 = SLICE_REDUCTIONS / 2;
 /// Reductions for which timers are fired at a time; processes run in between.
 const TIMERS_AT_ONCE: u32 = SLICE_REDUCTIONS as u32;
-/// How long a scheduler is busy before others are to meet the events of its file descriptors (nanoseconds, and up to a slice more). In the sequential VM, where
-/// there are no others, it looks at them itself so often, as OTP's does after some thousand reductions.
-const BUSY_NS: u64 = if CAN_SPAWN { 100_000 } else { 1_000_000 };
+/// A busy scheduler sees to the events of its file descriptors so often (nanoseconds, and up to a slice more); in the sequential VM as often as OTP's does, after
+/// some thousand reductions.
+pub(crate) const BUSY_NS: u64 = if CAN_SPAWN { 100_000 } else { 1_000_000 };
+/// So often it looks at them itself; if it is busy still, others are to meet them until it has waited. In the sequential VM there are no others.
+pub(crate) const OWN_LOOKS: u32 = 20;
 /// In the place of the time to have them met: it has waited for them since.
 const HAS_WAITED: u64 = u64::MAX;
 /// How long a busy scheduler keeps references to widely shared binaries (nanoseconds, and up to a slice more).
@@ -60,6 +62,8 @@ pub struct Scheduler {
     unchecked: u32,
     /// When events are to be met next while it is busy, or [`HAS_WAITED`].
     meet_events_ns: u64,
+    /// How often it has looked at them itself since it last waited.
+    own_looks: u32,
     /// When the references that it keeps go back next ([`binary::renew_references`]).
     next_renewal_ns: u64,
     /// More timers were due then than are fired at a time.
@@ -101,6 +105,7 @@ impl Scheduler {
             dispatcher: Dispatcher::new(&vm.schedulers, id)?,
             unchecked: 0,
             meet_events_ns: 0,
+            own_looks: 0,
             next_renewal_ns: 0,
             overdue: false,
             untrimmed: 0,
@@ -226,12 +231,23 @@ impl Scheduler {
         self.overdue = !self.vm.fire_timers(self.local.id, self.local.now_ns, TIMERS_AT_ONCE);
         if self.meet_events_ns == HAS_WAITED {
             self.meet_events_ns = self.local.now_ns + BUSY_NS;
+            self.own_looks = 0;
         } else if self.local.now_ns >= self.meet_events_ns {
             self.meet_events_ns = self.local.now_ns + BUSY_NS;
-            self.vm.platform.meet_events(self.local.id);
+            self.see_to_events();
         }
         if self.local.now_ns >= self.next_renewal_ns {
             self.renew_references();
+        }
+    }
+
+    /// It is busy, and events may have come. A burst of requests is over soon: for what comes until then, another thread would have to be woken.
+    fn see_to_events(&mut self) {
+        if !CAN_SPAWN || self.own_looks < OWN_LOOKS {
+            self.own_looks = self.own_looks.saturating_add(1);
+            self.vm.platform.look_at_events(self.local.id);
+        } else {
+            self.vm.platform.meet_events(self.local.id);
         }
     }
 

@@ -47,12 +47,21 @@ struct Virtual {
     woken: Box<[AtomicBool]>,
     /// How often schedulers have looked at the capacity.
     looks: AtomicU64,
+    /// How often they have looked at events of descriptors themselves, and had others meet them.
+    own_looks: AtomicU64,
+    handed_over: AtomicU64,
     /// What they see; `None`: another one each time.
     steady: Option<usize>,
     seed: u64,
 }
 
 impl Virtual {
+    fn new(schedulers: usize, steady: Option<usize>, seed: u64) -> Virtual {
+        let woken = (0..schedulers).map(|_| AtomicBool::new(false)).collect();
+        let [looks, own_looks, handed_over] = Default::default();
+        Virtual { now: AtomicU64::new(1), woken, looks, own_looks, handed_over, steady, seed }
+    }
+
     fn capacity(&self) -> Capacity {
         let usable = self.steady.unwrap_or(1 + (self.looks.load(Ordering::Relaxed) % 3) as usize);
         Capacity { usable, quota_millis: None, stolen_millis: 0 }
@@ -83,6 +92,14 @@ impl Platform for Virtual {
 
     fn unpark(&self, scheduler: usize) {
         self.woken[scheduler].store(true, Ordering::Relaxed);
+    }
+
+    fn look_at_events(&self, _: usize) {
+        self.own_looks.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn meet_events(&self, _: usize) {
+        self.handed_over.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -120,9 +137,8 @@ const IN_VAIN: u32 = 12;
 /// Runs a world to its end; gives a digest of what ran where and when, and how often a scheduler looked at the capacity.
 fn simulate(seed: u64, schedulers: usize) -> (u64, u64) {
     let world = World::new(seed);
-    let woken = (0..schedulers).map(|_| AtomicBool::new(false)).collect();
     let steady = world.is_urgent().then_some(schedulers);
-    let platform = Arc::new(Virtual { now: AtomicU64::new(1), woken, looks: AtomicU64::new(0), steady, seed });
+    let platform = Arc::new(Virtual::new(schedulers, steady, seed));
     let vm = Vm::on_platform(config(schedulers, 2), release(), parts(&world), platform.clone());
     world.begin(vm);
     let mut all: Vec<Scheduler> = (0..schedulers).map(|id| Scheduler::new(vm, id).unwrap()).collect();

@@ -3,7 +3,7 @@
 use super::world::{World, caller, runner};
 use super::{Virtual, config, parts, release};
 use crate::ctx::Ctx;
-use crate::scheduler::{Scheduler, Step};
+use crate::scheduler::{BUSY_NS, OWN_LOOKS, Scheduler, Step};
 use crate::timer::Action;
 use crate::vm::Vm;
 use crate::{Process, Signal};
@@ -11,6 +11,7 @@ use myriad_process::{Message, Payload, Priority, Status, Wake};
 use myriad_sched::{Destination, SLICE_REDUCTIONS};
 use myriad_sync::Arc;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use myriad_sync::thread::CAN_SPAWN;
 use myriad_term::{Build, Pid, RefNumbers, SharedBinary, Term, am};
 use std::cell::RefCell;
 
@@ -49,9 +50,7 @@ pub(super) struct Stage {
 impl Stage {
     pub(super) fn new(schedulers: usize, online: usize) -> Stage {
         let world = World::new(1);
-        let woken = (0..schedulers).map(|_| AtomicBool::new(false)).collect();
-        let platform =
-            Arc::new(Virtual { now: AtomicU64::new(1), woken, looks: AtomicU64::new(0), steady: None, seed: 1 });
+        let platform = Arc::new(Virtual::new(schedulers, None, 1));
         let vm = Vm::on_platform(config(schedulers, 1), release(), parts(&world), platform.clone());
         world.prepare(vm);
         assert!(vm.schedulers.set_online(online).is_some());
@@ -486,6 +485,41 @@ fn references_that_a_scheduler_keeps_go_back() {
     assert_eq!(seen_by_others(), there_are, "it ends");
     makes_some();
     assert_eq!(seen_by_others(), there_are);
+}
+
+/// A busy scheduler looks at its events itself for a while, then others are to meet them; once it has waited it looks itself again.
+#[test]
+fn events_of_a_busy_scheduler_are_met_by_itself_first() {
+    let mut stage = Stage::new(1, 1);
+    let seen = |stage: &Stage| {
+        let Virtual { own_looks, handed_over, .. } = &*stage.platform;
+        [own_looks, handed_over].map(|count| count.load(Ordering::Relaxed))
+    };
+    for round in 1..3 {
+        stage.park(0);
+        stage.schedulers[0].after_park(true);
+        stage.schedulers[0].serve();
+        stage.vm.schedulers.enqueue(stage.runner());
+        let busy = |stage: &mut Stage, looks: u64| {
+            for _ in 0..60 * looks {
+                // So many steps have some slices' time among them.
+                stage.platform.now.fetch_add(BUSY_NS / 60, Ordering::Relaxed);
+                assert!(matches!(stage.schedulers[0].step(), Step::Ran(_)));
+            }
+        };
+        let before = seen(&stage);
+        busy(&mut stage, 5);
+        let [own, handed] = seen(&stage);
+        assert!(own > before[0] && handed == before[1], "round {round}: {own}, {handed}");
+        busy(&mut stage, 60);
+        let [own, handed] = seen(&stage);
+        if CAN_SPAWN {
+            assert!(own == before[0] + u64::from(OWN_LOOKS) && handed > before[1], "round {round}: {own}, {handed}");
+        } else {
+            assert_eq!(handed, 0);
+        }
+        while stage.vm.schedulers[0].pop().is_some() {}
+    }
 }
 
 const TIMERS: usize = 20_000;
