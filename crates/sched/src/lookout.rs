@@ -12,7 +12,8 @@
 //!
 //! What was not done: the system's own word on whether a thread has a processor (`/proc/self/task/*/stat`), which is a file to read for each thread and knows nothing of
 //! hypervisors; and to have the scheduler's private queue at hand by a fence in all threads (`membarrier`), which waits for a processor that a hypervisor
-//! has taken away, just as its queue does.
+//! has taken away, just as its queue does. To look after half a millisecond already: neither the processor time of echoes and small HTTP
+//! requests on two busy processors nor the 99th percentile of their times was better for it, beyond the spread.
 
 use myriad_sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use myriad_sync::{LockClass, Mutex};
