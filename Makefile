@@ -29,7 +29,7 @@ SEED ?=
 # The nightly compiler that miri and libFuzzer run on. Every other target has the compiler of rust-toolchain.toml.
 export NIGHTLY := nightly-2026-10-30
 
-.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential generated opcodes mutants nifs soak bench litmus bench-locks bench-smp-cost bench-alloc bench-heaps bench-pauses bench-hedqvist bench-native bench-net bench-scheduling bench-servers servers scaling pollers past many-cores fuzz miri loom interleave lint recipes clean
+.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential generated opcodes mutants nifs soak bench litmus bench-locks bench-smp-cost bench-alloc bench-heaps bench-pauses bench-hedqvist bench-native bench-net bench-scheduling bench-servers servers scaling pollers past many-cores fuzz miri loom interleave asan tsan lint recipes clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
@@ -71,6 +71,7 @@ help:
 	@echo "  make loom | single | miri-short        models of lock-free code | the sequential VM | undefined behaviour"
 	@echo "  make embed                             examples/embed, a program outside of the workspace with a native task"
 	@echo "  make interleave                        the schedulers in interleavings drawn by seeds"
+	@echo "make asan | tsan                         the interfaces for C under the address and the thread sanitizer (docs/hacking.md)"
 	@echo "make miri | fuzz                         the long ones: all tests that miri can run, libFuzzer"
 
 build:
@@ -393,6 +394,46 @@ fuzz:
 	    ASAN_OPTIONS=detect_leaks=0 cargo +$(NIGHTLY) fuzz run $$target target/fuzz/$$target.corpus target/fuzz/$$target.seeds -- \
 	        -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=10 -print_funcs=0 || exit 1; \
 	done
+
+# The interfaces for C under a sanitizer: the VM, and the libraries that its tests compile, which find the sanitizer in the VM. Without machine code, which no sanitizer knows.
+# $(1) the sanitizer, $(2) flags of the compiler, $(3) of cargo, $(4) what else the libraries find in the VM.
+sanitized = RUSTFLAGS="-Zsanitizer=$(1) $(2) -Clink-arg=-Wl,--export-dynamic-symbol=$(4) -A deprecated" CARGO_TARGET_DIR=$(CURDIR)/target/$@ \
+    cargo +$(NIGHTLY) build --quiet --profile quick --target $(SANITIZED_TARGET) $(3) --bin myriad --no-default-features
+# Where that VM is, and the compiler of libraries for it.
+with_sanitized = SANITIZER=$(1) PATH="$(CURDIR)/tools/sanitized:$$PATH" MYRIAD_EMULATOR=$(CURDIR)/target/$@/$(SANITIZED_TARGET)/quick/myriad
+SANITIZED_TARGET := x86_64-unknown-linux-gnu
+SANITIZED_SOAK ?= 60
+SANITIZED_NIFS ?= 500
+
+# Leaks are not looked for: what a VM shares to its end would be called leaks.
+asan:
+	@tools/setup tests
+	@tools/setup sanitizers
+	@CFLAGS="-fsanitize=address -g" $(call sanitized,address,--cfg heap_check,,__asan_*)
+	@export ASAN_OPTIONS=detect_leaks=0 $(call with_sanitized,address); $(interfaces)
+
+tsan:
+	@tools/setup tests
+	@tools/setup sanitizers
+	@$(call sanitized,thread,--cfg thread_sanitizer,$(TSAN_BUILD),__tsan_*)
+	@export TSAN_OPTIONS=halt_on_error=1 $(call with_sanitized,thread); $(interfaces)
+
+# The standard library with it too. Tail calls of the interpreter's instructions stay such, without what is called at the end of a function.
+TSAN_BUILD = -Zbuild-std=std$(comma)panic_unwind \
+    -Zprofile-rustflags --config 'profile.quick.package.myriad-interp.rustflags=["-Cllvm-args=-tsan-instrument-func-entry-exit=0"]'
+comma := ,
+# What the tests of the interfaces are, on the VM in the environment.
+define interfaces
+set -e; \
+echo "== faults of a library, $$SANITIZER sanitizer"; \
+tests/sanitized/run; \
+echo "== recorded programs with libraries in C"; \
+cargo xtask recorded --timeout 900 nif/ driver/; \
+echo "== calls of the NIF interface, and misuse"; \
+cargo xtask nifs --sanitizer $$SANITIZER --seed 1 --count $(SANITIZED_NIFS); \
+echo "== soak of NIF objects and drivers for $(SANITIZED_SOAK) s"; \
+cargo xtask soak --patience 600 --seconds $(SANITIZED_SOAK) --seed 1 --only objects,driver
+endef
 
 recipes:
 	@tools/setup lint

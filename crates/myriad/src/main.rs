@@ -1,25 +1,25 @@
 //! The `myriad` command: the emulator behind `bin/erl`; `myriad version` and `myriad compat`; `myriad topology`, which looks at the
 //! machine; `myriad disasm` and `myriad heap`, which look at files; `myriad compile`, which makes machine code of files.
 
-#[cfg(all(target_os = "linux", target_env = "gnu", not(heap_check)))]
+#[cfg(all(target_os = "linux", target_env = "gnu", not(system_allocator)))]
 mod address_space;
 #[cfg(feature = "native")]
 mod ahead;
-#[cfg(not(heap_check))]
+#[cfg(not(system_allocator))]
 mod allocator;
-#[cfg(all(target_os = "linux", target_env = "gnu", not(heap_check)))]
+#[cfg(all(target_os = "linux", target_env = "gnu", not(system_allocator)))]
 mod arena;
 mod break_menu;
 mod compat;
 mod crash;
 mod disasm;
-#[cfg(all(target_os = "linux", target_env = "gnu", not(heap_check)))]
+#[cfg(all(target_os = "linux", target_env = "gnu", not(system_allocator)))]
 mod free_blocks;
 mod heap;
-#[cfg(not(heap_check))]
+#[cfg(not(system_allocator))]
 mod magazines;
 mod said;
-#[cfg(all(target_os = "linux", target_env = "gnu", not(heap_check)))]
+#[cfg(all(target_os = "linux", target_env = "gnu", not(system_allocator)))]
 mod slices;
 mod topology;
 
@@ -27,14 +27,14 @@ use myriad::{boot, flags};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-// Under `--cfg heap_check` the system's allocator serves, which sanitizers know.
-#[cfg(not(heap_check))]
+// Where sanitizers may look on, the system's allocator serves, which they know (build.rs).
+#[cfg(not(system_allocator))]
 #[global_allocator]
 static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
 /// Gives free memory of this thread, and of those that have ended, back to the system.
 fn trim() {
-    #[cfg(not(heap_check))]
+    #[cfg(not(system_allocator))]
     {
         unsafe extern "C" {
             fn mi_collect(force: bool);
@@ -53,7 +53,7 @@ fn trim() {
 fn main() {
     crash::install();
     myriad_term::memory::trim_by(trim);
-    #[cfg(not(heap_check))]
+    #[cfg(not(system_allocator))]
     myriad_term::memory::kept_by(magazines::kept);
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     let status = match words.split_first().map(|(first, rest)| (first.as_encoded_bytes(), rest)) {

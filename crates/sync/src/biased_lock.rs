@@ -195,9 +195,9 @@ impl Drop for BiasGuard<'_> {
 
 /// A pair of fences, of which one costs next to nothing and the other a call of the operating system.
 pub mod asymmetric {
-    #[cfg(all(target_os = "linux", not(any(loom, miri, feature = "single"))))]
+    #[cfg(all(target_os = "linux", not(any(loom, miri, thread_sanitizer, feature = "single"))))]
     use imp as chosen;
-    #[cfg(any(loom, miri, feature = "single", not(target_os = "linux")))]
+    #[cfg(any(loom, miri, thread_sanitizer, feature = "single", not(target_os = "linux")))]
     use symmetric as chosen;
 
     pub(super) use chosen::{heavy_fence, light_fence};
@@ -208,7 +208,7 @@ pub mod asymmetric {
         chosen::works()
     }
 
-    #[cfg(all(target_os = "linux", not(any(loom, miri, feature = "single"))))]
+    #[cfg(all(target_os = "linux", not(any(loom, miri, thread_sanitizer, feature = "single"))))]
     mod imp {
         use crate::LazyLock;
         use crate::atomic::{Ordering, compiler_fence};
@@ -242,13 +242,13 @@ pub mod asymmetric {
         }
     }
 
-    #[cfg(any(loom, miri, feature = "single", not(target_os = "linux")))]
+    #[cfg(any(loom, miri, thread_sanitizer, feature = "single", not(target_os = "linux")))]
     mod symmetric {
         use crate::atomic::{Ordering, fence};
 
         /// In a model; elsewhere a full fence would cost what it saves.
         pub fn works() -> bool {
-            cfg!(any(loom, miri, feature = "single"))
+            cfg!(any(loom, miri, thread_sanitizer, feature = "single"))
         }
 
         #[inline(always)]

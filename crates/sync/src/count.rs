@@ -6,7 +6,7 @@
 //!
 //! As `Arc` and `Weak` have it, without a second count: what is named in no table pays for none.
 
-use crate::atomic::{AtomicUsize, Ordering, fence};
+use crate::atomic::{AtomicUsize, Ordering};
 
 /// How many hold the object; 0 once the last holder has released it.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl Count {
         debug_assert!(before >= some, "more holders than were counted");
         if before == some {
             // Acquire: pairs with the Release of all the others.
-            fence(Ordering::Acquire);
+            acquire_fence!(self.0);
         }
         before
     }

@@ -95,6 +95,7 @@
 //! RUSTFLAGS="--cfg loom" cargo test -p myriad-sync --release loom the models (`loom_tests` beside each structure)
 //! make interleave                                                 drawn interleavings, of crate `sched` above all
 //! cargo +nightly miri test -p myriad-sync                         undefined behaviour
+//! make tsan                                                       data races of the whole VM, at its interfaces for C
 //! ```
 //!
 //! Under `--cfg loom` nothing of the facade can be built in a `const`, so no lock or atomic of it can be a plain
@@ -112,6 +113,21 @@ macro_rules! const_unless_loom {
         #[cfg(loom)]
         $(#[$meta])*
         $vis fn $($rest)*
+    };
+}
+
+/// An Acquire fence, which pairs with the Release of whoever stored what the caller has read in this atomic.
+#[cfg(not(thread_sanitizer))]
+macro_rules! acquire_fence {
+    ($word:expr) => {
+        $crate::atomic::fence($crate::atomic::Ordering::Acquire)
+    };
+}
+/// The same, as the thread sanitizer sees it.
+#[cfg(thread_sanitizer)]
+macro_rules! acquire_fence {
+    ($word:expr) => {
+        $word.load($crate::atomic::Ordering::Acquire)
     };
 }
 

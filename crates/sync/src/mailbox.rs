@@ -20,7 +20,6 @@
 use crate::atomic::{
     AtomicPtr,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
-    fence,
 };
 use crate::chain::{Chain, Link};
 use std::{fmt, marker::PhantomData, ptr, ptr::NonNull};
@@ -175,7 +174,7 @@ impl<P: Link> Mailbox<P> {
         });
         if seen.is_closed() {
             // Acquire: pairs with the Release in `close`, so the sender sees what the owner did before.
-            fence(Acquire);
+            acquire_fence!(self.word);
             // SAFETY: it never entered the mailbox.
             return Err(unsafe { P::from_raw(node) });
         }

@@ -14,12 +14,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The words that the command takes.
-pub const TAKES: &str = "[--seed N] [--count N] [--misuse N] [--shown N] [--json FILE] [--show SEED]
+pub const TAKES: &str = "[--seed N] [--count N] [--misuse N] [--shown N] [--json FILE] [--show SEED] [--sanitizer NAME]
   --seed N       the first seed; drawn without it
   --count N      how many valid sequences (2000)
   --misuse N     how many of misuse (one of each kind)
   --shown N      name so many of the sequences that differ (12)
   --show SEED    the valid sequence of a seed, and what it comes to on OTP and here
+  --sanitizer NAME  the VM here has it (address, thread): its library too
   --json FILE    the result for other programs
 ";
 
@@ -28,6 +29,12 @@ const TIMEOUT: u64 = 600;
 /// The exit status of a VM that a library's misuse has ended.
 const MISUSED: i32 = 134;
 const CHECKED: &[&str] = &["+nifcheck"];
+
+/// A VM, and the folder with the library that is built for it.
+struct Vm {
+    erl: PathBuf,
+    folder: PathBuf,
+}
 
 /// A way in which sequences are run.
 struct Way {
@@ -46,7 +53,8 @@ const WAYS: [Way; 2] = [
 
 /// Runs sequences, and says what differs and what is not found.
 pub fn main(words: &[String]) -> Done {
-    let words = Words::parse(words, &[], &["--seed", "--count", "--misuse", "--shown", "--show", "--json"])?;
+    let words =
+        Words::parse(words, &[], &["--seed", "--count", "--misuse", "--shown", "--show", "--sanitizer", "--json"])?;
     let words = words.nothing_else()?;
     let count: u64 = words.number("--count")?.unwrap_or(2000);
     let misuses: Option<u64> = words.number("--misuse")?;
@@ -55,16 +63,20 @@ pub fn main(words: &[String]) -> Done {
     let seed = words.seed()?;
     let otp = Otp::find()?;
     let work = top().join("target/nifs");
-    make(&otp, &work)?;
+    otp::compile(&otp, &work.join("ebin"), &[], &files::ending(&top().join("tests/nifs"), ".erl"))?;
+    let stock = Vm { erl: otp.erl(), folder: work.join("otp") };
+    let here = Vm { erl: otp::here(), folder: work.join("here") };
+    stock.make_library(&otp, None)?;
+    here.make_library(&otp, words.value("--sanitizer"))?;
     if let Some(seed) = show {
-        let on = |erl: &Path| program::run(vm(&work, erl, &[]).args(["show", &seed.to_string()]));
-        return Ok(verdict(on(&otp.erl())? == 0 && on(&otp::here())? == 0));
+        let on = |vm: &Vm| program::run(vm.run(&work, &[]).args(["show", &seed.to_string()]));
+        return Ok(verdict(on(&stock)? == 0 && on(&here)? == 0));
     }
     let mut differing = Vec::new();
     for Way { valid: how, .. } in &WAYS {
-        let expected = valid(&work, &otp.erl(), &[], how, seed, count)?;
+        let expected = valid(&work, &stock, &[], how, seed, count)?;
         for flags in [&[][..], CHECKED] {
-            let found = valid(&work, &otp::here(), flags, how, seed, count)?;
+            let found = valid(&work, &here, flags, how, seed, count)?;
             let differs = expected.iter().zip(&found).filter(|(expected, found)| expected != found);
             let number = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
             differing.extend(differs.map(|(line, _)| format!("{} {how} {flags:?}", number(line))));
@@ -73,12 +85,12 @@ pub fn main(words: &[String]) -> Done {
             }
         }
     }
-    let kinds = program::output(vm(&work, &otp.erl(), &[]).arg("kinds"))?.unwrap_or_default();
+    let kinds = program::output(stock.run(&work, &[]).arg("kinds"))?.unwrap_or_default();
     let kinds = kinds.trim().parse().map_err(|_| Stop::Failed(format!("the kinds of misuse are {kinds:?}")))?;
     let seeds = seed..seed + misuses.unwrap_or(kinds);
     let (mut unfound, all) = (Vec::new(), (seeds.end - seeds.start) * WAYS.len() as u64);
     for (seed, way) in seeds.flat_map(|seed| WAYS.iter().map(move |way| (seed, way))) {
-        unfound.extend(misuse(&work, way, seed)?.map(|why| format!("{} {seed}: {why}", way.misuse)));
+        unfound.extend(misuse(&work, &here, way, seed)?.map(|why| format!("{} {seed}: {why}", way.misuse)));
     }
     let is_good = differing.is_empty() && unfound.is_empty();
     json::result(&words, "nifs", is_good, || {
@@ -97,25 +109,33 @@ pub fn main(words: &[String]) -> Done {
     Ok(verdict(is_good))
 }
 
-/// Compiles the programs and the library.
-fn make(otp: &Otp, work: &Path) -> Result<(), Stop> {
-    let sources = top().join("tests/nifs");
-    otp::compile(otp, &work.join("ebin"), &[], &files::ending(&sources, ".erl"))?;
-    let mut compiler = program::command("cc");
-    compiler.args(["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-I"]).arg(otp.root.join("usr/include"));
-    match program::run(compiler.arg("-o").arg(work.join("nif_ops.so")).arg(sources.join("nif_ops.c")))? {
-        0 => Ok(()),
-        _ => Err(Stop::Failed("the library does not compile".to_owned())),
+impl Vm {
+    /// Compiles the library, for a VM with a sanitizer if one is named.
+    fn make_library(&self, otp: &Otp, sanitizer: Option<&str>) -> Result<(), Stop> {
+        files::make_folder(&self.folder)?;
+        let mut compiler = match sanitizer {
+            Some(_) => program::command(top().join("tools/sanitized/cc")),
+            None => program::command("cc"),
+        };
+        compiler.env("SANITIZER", sanitizer.unwrap_or_default());
+        compiler
+            .args(["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-I"])
+            .arg(otp.root.join("usr/include"));
+        let library = self.folder.join("nif_ops.so");
+        match program::run(compiler.arg("-o").arg(library).arg(top().join("tests/nifs/nif_ops.c")))? {
+            0 => Ok(()),
+            _ => Err(Stop::Failed("the library does not compile".to_owned())),
+        }
     }
-}
 
-/// A VM that does something of `nif_run.erl`; what, is still to be said.
-fn vm(work: &Path, erl: &Path, flags: &[&str]) -> Command {
-    let mut command = program::limited(TIMEOUT, erl);
-    command.args(flags).args(["-noshell", "-boot", "no_dot_erlang", "-pa"]).arg(work.join("ebin"));
-    command.args(["-run", "nif_run", "main"]).current_dir(work);
-    program::without_flags(&mut command).env("LC_ALL", "C.UTF-8").env("ERL_CRASH_DUMP", dump(work));
-    command
+    /// The VM, which does something of `nif_run.erl`; what, is still to be said.
+    fn run(&self, work: &Path, flags: &[&str]) -> Command {
+        let mut command = program::limited(TIMEOUT, &self.erl);
+        command.args(flags).args(["-noshell", "-boot", "no_dot_erlang", "-pa"]).arg(work.join("ebin"));
+        command.args(["-run", "nif_run", "main"]).current_dir(&self.folder);
+        program::without_flags(&mut command).env("LC_ALL", "C.UTF-8").env("ERL_CRASH_DUMP", dump(work));
+        command
+    }
 }
 
 fn dump(work: &Path) -> PathBuf {
@@ -123,21 +143,21 @@ fn dump(work: &Path) -> PathBuf {
 }
 
 /// What valid sequences come to, a line each.
-fn valid(work: &Path, erl: &Path, flags: &[&str], how: &str, seed: u64, count: u64) -> Result<Vec<String>, Stop> {
+fn valid(work: &Path, vm: &Vm, flags: &[&str], how: &str, seed: u64, count: u64) -> Result<Vec<String>, Stop> {
     let file = work.join("outcomes");
     files::write(&file, "")?;
-    let mut command = vm(work, erl, flags);
+    let mut command = vm.run(work, flags);
     match program::run(command.args([how, &seed.to_string(), &count.to_string()]).arg(&file))? {
         0 => Ok(files::read(&file)?.lines().map(str::to_owned).collect()),
-        status => Err(Stop::Failed(format!("{} {flags:?} ended with status {status} (seed {seed})", erl.display()))),
+        status => Err(Stop::Failed(format!("{} {flags:?} ended with status {status} (seed {seed})", vm.erl.display()))),
     }
 }
 
 /// What is wrong with how a sequence of misuse has ended; nothing: it was found.
-fn misuse(work: &Path, way: &Way, seed: u64) -> Result<Option<String>, Stop> {
+fn misuse(work: &Path, vm: &Vm, way: &Way, seed: u64) -> Result<Option<String>, Stop> {
     let file = work.join("said");
     files::write(&dump(work), "")?;
-    let mut command = vm(work, &otp::here(), CHECKED);
+    let mut command = vm.run(work, CHECKED);
     let status = program::run_to(command.args([way.misuse, &seed.to_string()]), files::create(&file)?)?;
     Ok(unnamed(status, way.function, &files::read(&file)?, &files::read(&dump(work))?))
 }

@@ -25,6 +25,9 @@ compile_error!("the sequential VM and the simulated machine are two back ends: `
 #[cfg(any(all(loom, interleaved), all(interleaved, any(feature = "single", feature = "sim"))))]
 compile_error!("one back end: `--cfg interleaved` goes with no other");
 
+#[cfg(thread_sanitizer)]
+mod seen_fence;
+
 #[cfg(any(loom, not(feature = "single")))]
 pub(crate) mod blocking;
 #[cfg(any(loom, all(not(feature = "single"), not(target_os = "linux"))))]

@@ -3,9 +3,13 @@
 /// Atomics of the processor.
 #[cfg(not(feature = "sim"))]
 pub mod atomic {
+    #[cfg(thread_sanitizer)]
+    pub use super::super::seen_fence::fence;
+    #[cfg(not(thread_sanitizer))]
+    pub use std::sync::atomic::fence;
     pub use std::sync::atomic::{
         AtomicBool, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize,
-        Ordering, compiler_fence, fence,
+        Ordering, compiler_fence,
     };
 }
 
