@@ -1,11 +1,13 @@
 //! Machine code for Erlang: what `erl/myriad_native.erl` asks of the emulator.
 
 use myriad_term::{Atom, Build, Term, map};
+#[cfg(feature = "native")]
+use myriad_vm::Vm;
 use myriad_vm::bif::badarg;
 use myriad_vm::code::{Function, Module};
 use myriad_vm::subsystem::{Part, Subsystem};
 use myriad_vm::vm::Config;
-use myriad_vm::{BifDef, BifResult, Ctx, Vm};
+use myriad_vm::{BifDef, BifResult, Ctx};
 
 /// What a VM has of machine code.
 pub struct MachineCode(Result<Seen, String>);
