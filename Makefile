@@ -396,9 +396,10 @@ fuzz:
 	done
 
 # The interfaces for C under a sanitizer: the VM, and the libraries that its tests compile, which find the sanitizer in the VM. Without machine code, which no sanitizer knows.
-# $(1) the sanitizer, $(2) flags of the compiler, $(3) of cargo, $(4) what else the libraries find in the VM.
-sanitized = RUSTFLAGS="-Zsanitizer=$(1) $(2) -Clink-arg=-Wl,--export-dynamic-symbol=$(4) -A deprecated" CARGO_TARGET_DIR=$(CURDIR)/target/$@ \
-    cargo +$(NIGHTLY) build --quiet --profile quick --target $(SANITIZED_TARGET) $(3) --bin myriad --no-default-features
+# $(1) the sanitizer, $(2) flags of the compiler, $(3) what else the libraries find in the VM, $(4) what cargo does.
+sanitized = RUSTFLAGS="-Zsanitizer=$(1) $(2) -Clink-arg=-Wl,--export-dynamic-symbol=$(3) -A deprecated" CARGO_TARGET_DIR=$(CURDIR)/target/$@ \
+    cargo +$(NIGHTLY) $(4) --quiet --profile quick --target $(SANITIZED_TARGET)
+SANITIZED_VM := --bin myriad --no-default-features
 # Where that VM is, and the compiler of libraries for it.
 with_sanitized = SANITIZER=$(1) PATH="$(CURDIR)/tools/sanitized:$$PATH" MYRIAD_EMULATOR=$(CURDIR)/target/$@/$(SANITIZED_TARGET)/quick/myriad
 SANITIZED_TARGET := x86_64-unknown-linux-gnu
@@ -409,19 +410,20 @@ SANITIZED_NIFS ?= 500
 asan:
 	@tools/setup tests
 	@tools/setup sanitizers
-	@CFLAGS="-fsanitize=address -g" $(call sanitized,address,--cfg heap_check,,__asan_*)
+	@CFLAGS="-fsanitize=address -g" $(call sanitized,address,--cfg heap_check,__asan_*,build) $(SANITIZED_VM)
 	@export ASAN_OPTIONS=detect_leaks=0 $(call with_sanitized,address); $(interfaces)
 
 tsan:
 	@tools/setup tests
 	@tools/setup sanitizers
-	@$(call sanitized,thread,--cfg thread_sanitizer,$(TSAN_BUILD),__tsan_*)
+	@echo "== unit tests of crate sync, thread sanitizer"
+	@$(call sanitized,thread,--cfg thread_sanitizer,__tsan_*,test) -Zbuild-std=std,panic_unwind,test -p myriad-sync --lib
+	@$(call sanitized,thread,--cfg thread_sanitizer,__tsan_*,build) $(TSAN_BUILD) $(SANITIZED_VM)
 	@export TSAN_OPTIONS=halt_on_error=1 $(call with_sanitized,thread); $(interfaces)
 
 # The standard library with it too. Tail calls of the interpreter's instructions stay such, without what is called at the end of a function.
-TSAN_BUILD = -Zbuild-std=std$(comma)panic_unwind \
+TSAN_BUILD = -Zbuild-std=std,panic_unwind \
     -Zprofile-rustflags --config 'profile.quick.package.myriad-interp.rustflags=["-Cllvm-args=-tsan-instrument-func-entry-exit=0"]'
-comma := ,
 # What the tests of the interfaces are, on the VM in the environment.
 define interfaces
 set -e; \
