@@ -146,6 +146,7 @@ test-rust:
 NATIVE_PROGRAMS := binary/ code/ exception/ fun/ guard/ number/ term/ trace/
 # What sends, keeps and collects terms.
 HYBRID_PROGRAMS := ets/ exception/ gc/ message/ otp/shared_data process/ term/
+SHARED_PROGRAMS := binary/ code/ ets/ exception/ gc/ message/ nif/ process/
 test-erlang: build
 	@tools/setup tests
 	@echo "== recorded Erlang tests"
@@ -154,6 +155,8 @@ test-erlang: build
 	@cargo xtask recorded --native $(NATIVE_PROGRAMS)
 	@echo "== the same with large messages as bundles, a part"
 	@cargo xtask recorded --heap hybrid $(HYBRID_PROGRAMS)
+	@echo "== the same with one heap, a part"
+	@cargo xtask recorded --heap shared $(SHARED_PROGRAMS)
 	@echo "== forms of functions"
 	@tests/forms
 	@echo "== Myriad's own commands"
@@ -184,6 +187,7 @@ spread: build
 CHECKED_PROGRAMS := binary/ ets/ exception/ fun/ gc/dictionary gc/float_registers gc/large_results gc/literals message/ number/ term/ \
     code/jump_loops code/large_constants code/loading code/replaced_library code/shared_raises \
     $(addprefix process/,backtraces dirty_calls info_in_order items_and_flags references saved_calls sending spawn suspended_ends)
+CHECKED_SHARED := binary/ ets/ exception/ gc/dictionary message/ process/sending process/spawn
 CHECKED_HYBRID := ets/ exception/ gc/dictionary gc/large_results gc/literals message/ process/sending process/spawn
 test-checked:
 	@tools/setup tests
@@ -191,6 +195,7 @@ test-checked:
 	@RUSTFLAGS="--cfg heap_check" CARGO_TARGET_DIR=$(CURDIR)/target/checked cargo build --quiet --profile checked --bin myriad
 	@MYRIAD_EMULATOR=$(CURDIR)/target/checked/checked/myriad cargo xtask recorded $(CHECKED_PROGRAMS)
 	@MYRIAD_EMULATOR=$(CURDIR)/target/checked/checked/myriad cargo xtask recorded --heap hybrid $(CHECKED_HYBRID)
+	@MYRIAD_EMULATOR=$(CURDIR)/target/checked/checked/myriad cargo xtask recorded --heap shared $(CHECKED_SHARED)
 	@$(MAKE) --no-print-directory faults SEEDS=$(SHORT_SEEDS)
 
 # A program under faults by seed, on simulated cores, with the same assertions (docs/simulator.md).

@@ -29,6 +29,7 @@ use crate::in_place::Destination;
 use crate::literal;
 use crate::meter::{self, Work};
 use crate::old_space::Block;
+use crate::one_heap;
 use crate::phases::{self, Phase};
 use crate::roots::Roots;
 use crate::sizes;
@@ -106,6 +107,9 @@ impl Heap {
     /// # Safety
     /// `roots` lists every place outside the heap and its stack that holds a term of this heap and is used again.
     pub unsafe fn collect(&mut self, need: usize, roots: &mut Roots<'_>) -> Result<GcReport, MaxHeapExceeded> {
+        if one_heap::is_on() {
+            return self.go_on_in_segment(need, roots);
+        }
         let plan = if self.fullsweep_due() {
             self.fullsweep_plan()
         } else if self.tenure_next && self.old_room() >= self.young_words() + self.fragment_words {
@@ -126,6 +130,9 @@ impl Heap {
         need: usize,
         roots: &mut Roots<'_>,
     ) -> Result<GcReport, MaxHeapExceeded> {
+        if one_heap::is_on() {
+            return self.go_on_in_segment(need, roots);
+        }
         let plan = self.fullsweep_plan();
         // SAFETY: the caller promises that `roots` are all the terms of the heap that are used afterwards.
         unsafe { self.run(plan, need, roots) }
@@ -136,12 +143,28 @@ impl Heap {
     /// # Safety
     /// As [`Heap::collect`].
     pub unsafe fn shrink_to_fit(&mut self, roots: &mut Roots<'_>) -> Result<GcReport, MaxHeapExceeded> {
+        if one_heap::is_on() {
+            return self.go_on_in_segment(0, roots);
+        }
         // SAFETY: the caller promises that `roots` are all the terms of the heap that are used afterwards.
         unsafe {
             let report = self.run(Plan::Single, 0, roots)?;
             self.relocate(self.young_words() + self.stack_words() + RESERVED, roots);
             Ok(report)
         }
+    }
+
+    /// Where all processes have one heap, none collects: it gets room elsewhere.
+    fn go_on_in_segment(&mut self, need: usize, roots: &Roots<'_>) -> Result<GcReport, MaxHeapExceeded> {
+        let info = self.info();
+        let exceeded = self.exceeds(need, roots).map(|total_words| MaxHeapExceeded { total_words, info });
+        if let Some(exceeded) = exceeded
+            && self.max_heap_size().kill
+        {
+            return Err(exceeded);
+        }
+        self.take_segment(need);
+        Ok(GcReport { words_copied: self.stack_words(), max_heap_exceeded: exceeded, ..GcReport::default() })
     }
 
     /// Collects both generations into the young block, whatever their size and limit. Does not rely on heap/H4.
@@ -172,6 +195,9 @@ impl Heap {
 
     /// The most words that [`Heap::collect`] would move now: whether to do it on a dirty scheduler.
     pub fn collection_estimate(&self) -> usize {
+        if one_heap::is_on() {
+            return 0;
+        }
         let young = self.young_words() + self.fragment_words + self.stack_words();
         if self.fullsweep_due() { young + self.old_words() } else { young }
     }
@@ -470,6 +496,7 @@ impl Heap {
             literals,
             bundles: Span::of((bundles.base, bundles.len)),
             held,
+            pinned: None,
             top: new,
             into_old,
         };

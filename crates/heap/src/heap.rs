@@ -14,6 +14,7 @@ use crate::due::Thrift;
 use crate::fragment::{Chunk, Fragment};
 use crate::held::Held;
 use crate::large::Large;
+use crate::one_heap::{self, Segments};
 use crate::settings::{MaxHeapSize, Settings};
 use crate::sizes;
 use myriad_sync::Account;
@@ -33,6 +34,8 @@ const LARGEST_OVERFLOW: usize = 1 << 17;
 const KILL: u8 = 1;
 const ERROR_LOGGER: u8 = 2;
 const INCLUDE_SHARED: u8 = 4;
+/// Its process has run since the last collection of the one heap.
+const TOUCHED: u8 = 8;
 
 /// The memory of one process.
 #[repr(C)]
@@ -76,7 +79,7 @@ pub struct Heap {
     /// The least sizes, by their places in the table of sizes.
     min_heap_place: u8,
     min_bin_vheap_place: u8,
-    max_heap_flags: u8,
+    flags: u8,
     /// The next collection must be a fullsweep.
     pub(crate) fullsweep_next: bool,
     /// The next minor collection may promote all.
@@ -96,6 +99,8 @@ pub(crate) struct Rare {
     pub(crate) held: Held,
     /// Its old generation, if that is large.
     pub(crate) large: Option<Box<Large>>,
+    /// Where all processes have one heap: its young memory in which nothing is allocated any more.
+    pub(crate) segments: Segments,
 }
 
 // SAFETY: a heap owns its blocks, chunks and counts; nothing of it is tied to a thread.
@@ -200,7 +205,7 @@ impl Heap {
             last_tick: 0,
             min_heap_place: sizes::place(settings.min_heap_size),
             min_bin_vheap_place: sizes::place(settings.min_bin_vheap_size),
-            max_heap_flags: 0,
+            flags: TOUCHED,
             fullsweep_next: false,
             tenure_next: false,
             collect_next: false,
@@ -421,6 +426,9 @@ impl Heap {
 
     /// What counts for the limit between two collections: not what of the old block is free.
     pub fn limited_words(&self) -> usize {
+        if one_heap::is_on() {
+            return self.last_reachable();
+        }
         self.block_words() + self.old_words() + self.fragment_words + self.held_words()
     }
 
@@ -541,9 +549,9 @@ impl Heap {
     pub fn max_heap_size(&self) -> MaxHeapSize {
         MaxHeapSize {
             size: self.limit(),
-            kill: self.max_heap_flags & KILL != 0,
-            error_logger: self.max_heap_flags & ERROR_LOGGER != 0,
-            include_shared: self.max_heap_flags & INCLUDE_SHARED != 0,
+            kill: self.flags & KILL != 0,
+            error_logger: self.flags & ERROR_LOGGER != 0,
+            include_shared: self.flags & INCLUDE_SHARED != 0,
         }
     }
 
@@ -576,7 +584,8 @@ impl Heap {
     /// Sets the limit.
     pub fn set_max_heap_size(&mut self, limit: MaxHeapSize) {
         self.set_limit(limit.size);
-        self.max_heap_flags = if limit.kill { KILL } else { 0 }
+        self.flags = self.flags & TOUCHED
+            | if limit.kill { KILL } else { 0 }
             | if limit.error_logger { ERROR_LOGGER } else { 0 }
             | if limit.include_shared { INCLUDE_SHARED } else { 0 };
     }
@@ -594,6 +603,22 @@ impl Heap {
     /// Sets the minor collections between fullsweeps; gives the former.
     pub fn set_fullsweep_after(&mut self, collections: u16) -> u16 {
         std::mem::replace(&mut self.fullsweep_after, collections)
+    }
+
+    /// Its process is about to run: it may refer to what is young.
+    #[inline]
+    pub fn touch(&mut self) {
+        self.flags |= TOUCHED;
+    }
+
+    /// Has its process run since the last collection of the one heap?
+    pub fn is_touched(&self) -> bool {
+        self.flags & TOUCHED != 0
+    }
+
+    /// It refers to nothing that is young.
+    pub(crate) fn is_settled(&mut self) {
+        self.flags &= !TOUCHED;
     }
 
     /// Asks for a collection at the next point where all roots are known ([`Heap::needs_collection`]).
@@ -695,6 +720,7 @@ impl Alloc<'static> for Heap {
 impl Drop for Heap {
     fn drop(&mut self) {
         debug_assert!(self.bounds_hold(), "H1: a heap ends with bounds out of order");
+        self.abandon();
         // SAFETY: the process is gone: its objects die, the counts first, then the memory.
         unsafe {
             self.off_heap.release_all();

@@ -90,15 +90,27 @@ impl Heap {
         if sizes::at_least(words.saturating_mul(2)) >= LARGE
             && let Some(large) = Large::new(words)
         {
-            let start = large.range().0;
-            Class::Process.ledger().come(0);
-            (self.old_start, self.old_top, self.old_limit, self.old_end) = (start, start, start, start);
-            self.rare.get_or_insert_default().large = Some(Box::new(large));
+            self.install_large(large);
             self.make_usable_for(words, plan.freed);
         } else {
             let size = sizes::at_least(size);
             self.install_old_block(block::take_for(size, Class::Process, plan), size);
         }
+    }
+
+    /// A large old generation with as many addresses as there are for the heap of all processes; where it begins, and its words.
+    pub(crate) fn make_widest_old(&mut self) -> Option<(*mut u64, usize)> {
+        let large = Large::widest()?;
+        let range = large.range();
+        self.install_large(large);
+        Some(range)
+    }
+
+    fn install_large(&mut self, large: Large) {
+        let start = large.range().0;
+        Class::Process.ledger().come(0);
+        (self.old_start, self.old_top, self.old_limit, self.old_end) = (start, start, start, start);
+        self.rare.get_or_insert_default().large = Some(Box::new(large));
     }
 
     /// Of a large old generation, makes so many words behind what was ever used memory.
@@ -222,12 +234,8 @@ impl Heap {
     pub(crate) fn advance_marking(&mut self, roots: &Roots<'_>) {
         let Some(large) = self.large_mut() else { return };
         let Some(cycle) = &mut large.cycle else {
-            let is_due = large.grown >= large.patience();
-            if is_due
-                || self.old_off_heap.binary_words > self.old_bin_vheap_limit
-                || self.minor_gcs >= self.fullsweep_after
-            {
-                self.begin_marking(roots);
+            if self.is_marking_due() {
+                self.begin_marking(self.words_into_old(roots));
             }
             return;
         };
@@ -251,11 +259,21 @@ impl Heap {
         }
     }
 
-    /// Takes the words that lead into the old generation.
-    fn begin_marking(&mut self, roots: &Roots<'_>) {
-        let Some(large) = self.large() else { return };
-        let (start, end) = (self.old_start, large.gaps.end());
+    /// Has a large old generation, which is not being marked, grown so that it is to be?
+    pub(crate) fn is_marking_due(&self) -> bool {
+        self.large().is_some_and(|large| {
+            large.cycle.is_none()
+                && (large.grown >= large.patience()
+                    || self.old_off_heap.binary_words > self.old_bin_vheap_limit
+                    || self.minor_gcs >= self.fullsweep_after)
+        })
+    }
+
+    /// The words of the young generation, the stack and the roots that lead into the old generation.
+    fn words_into_old(&self, roots: &Roots<'_>) -> Vec<u64> {
         let mut into_old = Vec::new();
+        let Some(large) = self.large() else { return into_old };
+        let (start, end) = (self.old_start, large.gaps.end());
         let mut look = |word: u64| {
             // SAFETY: only looked at.
             let term = unsafe { Term::from_raw(word) };
@@ -270,6 +288,13 @@ impl Heap {
             // SAFETY: a listed root is an initialised word.
             (0..len).for_each(|i| look(unsafe { *at.add(i) }));
         }
+        into_old
+    }
+
+    /// Begins to mark a large old generation from the words that lead into it.
+    pub(crate) fn begin_marking(&mut self, into_old: Vec<u64>) {
+        let Some(large) = self.large() else { return };
+        let (start, end) = (self.old_start, large.gaps.end());
         let Some(marking) = Marking::new(&large.memory, words_between(start, end), into_old).map(Arc::new) else {
             // No addresses are left for its maps.
             return self.request_fullsweep();

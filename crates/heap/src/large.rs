@@ -35,6 +35,7 @@ const LEAST: usize = if cfg!(miri) {
 } else {
     1 << 30
 };
+const WIDEST: usize = if cfg!(miri) { 4 << 20 } else { 1 << 40 };
 /// Bytes that become usable at once.
 pub(crate) const STEP: usize = if cfg!(miri) { 64 << 10 } else { 2 << 20 };
 /// Counted objects that one collection looks at.
@@ -92,9 +93,18 @@ impl Large {
             // What the process may have at all is also for others.
             Reservation::new((addresses / 32).min(8 * needed), 2 * needed)?
         };
+        Some(Large::in_range(memory))
+    }
+
+    /// With as many addresses as there are for the heap of all processes: a terabyte, or half of what the process may have.
+    pub(crate) fn widest() -> Option<Large> {
+        Reservation::new(WIDEST.min(memory::address_space() / 2), LEAST).map(Large::in_range)
+    }
+
+    fn in_range(memory: Reservation) -> Large {
         let start = memory.start();
         let gaps = Gaps::at_end(start, start);
-        Some(Large {
+        Large {
             memory: Arc::new(memory),
             usable: start,
             populated: start,
@@ -105,7 +115,7 @@ impl Large {
             promoted: 0,
             cycle: None,
             help: Vec::new(),
-        })
+        }
     }
 
     pub(crate) fn range(&self) -> (*mut u64, usize) {

@@ -18,6 +18,7 @@
 //! | `held`, `leave` | the bundles that a heap holds; those of which it copies what it has, to hold them no longer |
 //! | `sending` | what a process sends, places to be shared, or gets of its parent |
 //! | [`literal`] | [`LiteralArea`]: the literals of a module, in one reserved address range |
+//! | [`shared`], `one_heap`, `pinned` | one heap of all processes: its collection, what is young of it, what stays in place |
 //! | `term_walk`, [`heap_walk`] | calling with each term of an area, with each object |
 //! | `purge` | does a heap still hold literals of an area; copies them out |
 //! | [`settings`], [`sizes`] | what the user may set; the table of block sizes |
@@ -60,8 +61,10 @@ mod marking;
 pub mod message;
 pub mod meter;
 mod old_space;
+mod one_heap;
 pub mod payload;
 pub mod phases;
+mod pinned;
 mod purge;
 mod queue_link;
 mod relocate;
@@ -69,6 +72,7 @@ mod reserved;
 pub mod roots;
 mod sending;
 pub mod settings;
+pub mod shared;
 pub mod sizes;
 mod sweep;
 mod term_walk;

@@ -46,6 +46,23 @@ impl Message {
         message
     }
 
+    /// A message of a term that is not copied, as all processes have one heap ([`crate::shared`]); and who sent it, or [`Term::NONE`].
+    #[inline]
+    pub fn of_shared(term: Term, from: Term) -> Message {
+        debug_assert!(from.is_immediate() && crate::one_heap::is_on());
+        meter::message_made();
+        let mut message = Message(Fragment::new().into_first());
+        let [term_place, token_place] = message.terms();
+        (*term_place, *token_place) = (term, from);
+        message
+    }
+
+    /// Where its term is, if that is not in the message's own memory.
+    pub fn pointer(&mut self) -> Option<&mut Term> {
+        let is_pointer = !self.is_joined() && self.has_no_words() && !self.chunk().term.is_immediate();
+        is_pointer.then(|| &mut self.chunk_mut().term)
+    }
+
     fn chunk(&self) -> &Chunk {
         // SAFETY: MB1, the block lives, and no other thread reads or changes it.
         unsafe { self.0.as_ref() }

@@ -10,33 +10,36 @@ use crate::literal::{LiteralRanges, is_literal};
 use crate::roots::Roots;
 use crate::term_walk::each_term;
 use crate::transfer::Growing;
-use myriad_term::Term;
 use myriad_term::copy_shared::{Copied, copy_shared_with};
+use myriad_term::{Alloc, Term};
 
-/// Copies of literals that are to go.
-struct Copies<'a> {
+/// Copies of literals that are to go, in memory that all may refer to that refers to these.
+pub(crate) struct Copies<'a, A> {
     areas: &'a LiteralRanges,
-    fragment: Fragment,
+    memory: A,
     made: Copied,
 }
 
-impl<'a> Copies<'a> {
-    fn new(areas: &'a LiteralRanges, fragment: Fragment) -> Copies<'a> {
-        Copies { areas, fragment, made: Copied::default() }
+impl<'a, A> Copies<'a, A> {
+    pub(crate) fn new(areas: &'a LiteralRanges, memory: A) -> Copies<'a, A> {
+        Copies { areas, memory, made: Copied::default() }
     }
 
     /// # Safety
     /// `slot` holds a word that looks like a term.
-    unsafe fn replace(&mut self, slot: *mut u64) {
+    pub(crate) unsafe fn replace<'m>(&mut self, slot: *mut u64)
+    where
+        A: Alloc<'m>,
+    {
         // SAFETY: the caller promises that the slot holds a word that looks like a term.
         let term = unsafe { Term::from_raw(*slot) };
         if term.is_immediate() || !self.areas.contains(term.object_ptr()) {
             return;
         }
-        let (areas, fragment) = (self.areas, &mut Growing(&mut self.fragment));
+        let areas = self.areas;
         let stays = |at: *const u64| is_literal(at) && !areas.contains(at);
-        // SAFETY: other literals stay; all copies are in the one fragment.
-        let copied = unsafe { copy_shared_with(term, fragment, &mut self.made, stays) };
+        // SAFETY: other literals stay; all copies are in the same memory.
+        let copied = unsafe { copy_shared_with(term, &mut self.memory, &mut self.made, stays) };
         debug_assert!(
             copied.is_immediate() || !areas.contains(copied.object_ptr()),
             "L2: the copy of a literal that goes is a literal that goes"
@@ -69,7 +72,8 @@ impl Heap {
     /// As [`Heap::collect`]; the areas are live.
     pub unsafe fn copy_out(&mut self, areas: &LiteralRanges, roots: &mut Roots<'_>) -> GcReport {
         self.stop_marking();
-        let mut copies = Copies::new(areas, Fragment::new());
+        let mut fragment = Fragment::new();
+        let mut copies = Copies::new(areas, Growing(&mut fragment));
         // SAFETY: heap/H1 and heap/H2 for the heap and the stack, the caller's promise for the roots. Old objects may point to the
         // copies now, against heap/H4; the collection that follows moves all into one generation and does not rely on it.
         unsafe {
@@ -82,7 +86,7 @@ impl Heap {
                     copies.replace(at.add(i));
                 }
             }
-            self.attach(copies.fragment);
+            self.attach(fragment);
             let report = self.collect_into_young(roots);
             #[cfg(heap_check)]
             assert!(!self.refers_to(areas, roots), "L2: a heap still refers to literals that it has copied out");
@@ -108,14 +112,15 @@ impl Fragment {
             if !found {
                 return;
             }
-            let mut copies = Copies::new(areas, this.take().unwrap_or_default());
+            let mut fragment = this.take().unwrap_or_default();
+            let mut copies = Copies::new(areas, Growing(&mut fragment));
             for (start, end) in known {
                 each_term(start, end, |slot| copies.replace(slot));
             }
             for term in terms {
                 copies.replace(std::ptr::from_mut::<Term>(term).cast());
             }
-            *this = Some(copies.fragment);
+            *this = Some(fragment);
         }
     }
 }

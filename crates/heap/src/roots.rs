@@ -14,6 +14,7 @@
 
 use crate::heap::Heap;
 use crate::literal::is_literal;
+use crate::one_heap;
 use myriad_term::Term;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -163,6 +164,9 @@ impl Heap {
             return true;
         }
         let at = term.object_ptr();
+        if one_heap::is_on() {
+            return one_heap::is_old(at) || is_literal(at);
+        }
         let (old_start, old_end) = self.old_area();
         (old_start..old_end).contains(&at) || is_literal(at)
     }

@@ -8,6 +8,8 @@ pub enum Architecture {
     Private,
     /// A heap for each process; large messages are [bundles](crate::bundle), which processes share.
     Hybrid,
+    /// One heap of all processes; messages are pointers ([`crate::shared`]).
+    Shared,
 }
 
 /// The limit of a heap's size.

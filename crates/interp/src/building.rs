@@ -12,6 +12,8 @@ use crate::bits;
 use crate::errors;
 use crate::instr::segment;
 use crate::machine::{Machine, high, target, wide};
+use myriad_heap::shared::is_on as one_heap;
+use myriad_sync::word_claim::claim_word;
 use myriad_term::Atom;
 use myriad_term::arith::Number;
 use myriad_term::binary::{HEAP_BINARY_LIMIT, WRITABLE};
@@ -205,6 +207,18 @@ fn set_aux(object: Boxed, aux: u32) {
     unsafe { *object.ptr() = object.header().with_aux(aux).raw() };
 }
 
+/// Takes the right to append away from a sub binary that may have it, for who appends; where all processes have one heap another one may have taken it.
+fn claim(source: Term) -> bool {
+    let Some(object) = source.as_boxed() else { return false };
+    if !one_heap() {
+        set_aux(object, 0);
+        return true;
+    }
+    let [with, without] = [WRITABLE, 0].map(|aux| object.header().with_aux(aux).raw());
+    // SAFETY: the object's header, which others change in this way alone. The bytes behind the end are nobody else's from then on.
+    unsafe { claim_word(object.ptr(), with, without) }
+}
+
 /// A writable sub binary of `bits` bits at the start of `whole`.
 fn writable_part(m: &mut Machine<'_, '_>, whole: Term, offset: usize, bits: usize) -> Term {
     let slots = [whole, Term::small(offset as i64), Term::small(bits as i64)];
@@ -230,8 +244,10 @@ fn extend(m: &mut Machine<'_, '_>, source: Term, extra: usize) -> Option<(Term, 
     if let Some(object) = writable_whole(source, &whole) {
         let mut shared = object.shared();
         let bytes = end.div_ceil(8);
-        if bytes <= shared.capacity() || shared.is_unique() {
-            // SAFETY: the only writable reference (its mark is taken away below) ends at the end of what is used; the binary
+        // Where all processes have one heap, others may have the object.
+        let may_grow = || !one_heap() && shared.is_unique();
+        if (bytes <= shared.capacity() || may_grow()) && claim(source) {
+            // SAFETY: the only writable reference (its mark has been taken away) ends at the end of what is used; the binary
             // moves only if nothing else refers to it, and whoever appends is the only one that has the object.
             unsafe {
                 let used = shared.len();
@@ -245,7 +261,6 @@ fn extend(m: &mut Machine<'_, '_>, source: Term, extra: usize) -> Option<(Term, 
                 *object.ptr().add(1) = bytes.max(used) as u64;
                 m.heap().count_binary_words(bytes.saturating_sub(used) / 8);
             }
-            set_aux(source.as_boxed()?, 0);
             let term = writable_part(m, whole, offset, old_bits + extra);
             return Some((term, shared.data(), start, end));
         }

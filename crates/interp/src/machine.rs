@@ -297,7 +297,11 @@ impl Machine<'_, '_> {
     /// the slice runs in pieces; otherwise it runs on.
     #[cold]
     fn looks_up(&mut self) -> bool {
-        if self.ctx.process.is_asked() || self.ctx.gives_way_to_others() || self.ctx.sched.pace.pauses() {
+        if self.ctx.process.is_asked()
+            || self.ctx.gives_way_to_others()
+            || self.ctx.sched.pace.pauses()
+            || self.ctx.vm.schedulers.safepoint_requested()
+        {
             return true;
         }
         self.leave();

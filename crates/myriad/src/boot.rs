@@ -44,6 +44,9 @@ pub fn bare(mut config: Config, release: Release) -> &'static Vm {
     if config.architecture == Architecture::Hybrid {
         myriad_heap::bundle::use_bundles();
     }
+    if config.architecture == Architecture::Shared && !myriad_heap::shared::use_one_heap(config.schedulers) {
+        config.architecture = Architecture::Private;
+    }
     let subsystems: Vec<Box<dyn Subsystem>> = vec![
         Box::<myriad_ets::Tables>::default(),
         Box::<myriad_bif::Builtins>::default(),

@@ -75,9 +75,10 @@ static FLAGS: &[Flag] = &[
     flag("heap=", Value::Attached, |p, v| {
         p.config.architecture = match v {
             "hybrid" => Architecture::Hybrid,
+            "shared" => Architecture::Shared,
             _ => Architecture::Private,
         };
-        one_of(v, &["private", "hybrid"], "bad heap architecture")
+        one_of(v, &["private", "hybrid", "shared"], "bad heap architecture")
     }),
     flag("hms", Value::Required, |p, v| heap_size(&mut p.config.heap.min_heap_size, v)),
     flag("hmbs", Value::Required, |p, v| heap_size(&mut p.config.heap.min_bin_vheap_size, v)),

@@ -171,6 +171,11 @@ impl MessageQueue {
         self.iter_mut().filter(|message| !message.is_joined())
     }
 
+    /// The terms of messages that are in no message's memory, where all processes have one heap: roots of a collection.
+    pub fn pointers(&mut self) -> impl Iterator<Item = &mut Term> {
+        self.iter_mut().filter_map(Message::pointer)
+    }
+
     /// Words that the messages take in blocks of their own, beside [`MessageQueue::node_bytes`]; of bundles all words, whoever else holds them.
     pub fn words(&self) -> usize {
         self.iter().map(Message::words_with_bundles).sum()

@@ -4,14 +4,29 @@
 
 use crate::exception::Exception;
 use crate::owner::OwnerState;
+use crate::process::Process;
 use crate::runtime::Runtime;
-use myriad_heap::{GcReport, Heap, LiteralRanges, MaxHeapExceeded, Roots};
+use crate::signal::Packet;
+use myriad_heap::{GcReport, Heap, LiteralRanges, MaxHeapExceeded, Roots, shared};
 use myriad_term::Term;
+use std::ptr::NonNull;
 use std::slice::from_mut;
 
 impl<R: Runtime> OwnerState<R> {
     /// Does `f` with the heap and all places outside it that hold its terms (RT1); `live` are the live X registers.
     fn with_roots<T>(&mut self, live: &mut [Term], f: impl FnOnce(&mut Heap, &mut Roots<'_>) -> T) -> T {
+        debug_assert!(self.ending.is_none(), "an ending process is not collected");
+        self.heap.settle_here();
+        self.with_roots_and(live, &[], f)
+    }
+
+    /// The same, with places of terms in signals that have come.
+    fn with_roots_and<T>(
+        &mut self,
+        live: &mut [Term],
+        signals: &[NonNull<Term>],
+        f: impl FnOnce(&mut Heap, &mut Roots<'_>) -> T,
+    ) -> T {
         let OwnerState {
             heap,
             messages,
@@ -31,8 +46,8 @@ impl<R: Runtime> OwnerState<R> {
             tasks: _,
             // While there is a rest of a built-in that holds terms, nothing is collected.
             resumption: _,
-            // An ending process is not collected.
-            ending,
+            // An ending process is not collected, or all that it refers to stays where it is.
+            ending: _,
             // No terms.
             reductions: _,
             resume: _,
@@ -48,7 +63,6 @@ impl<R: Runtime> OwnerState<R> {
             watched: _,
             trace_frames: _,
         } = self;
-        debug_assert!(ending.is_none(), "an ending process is not collected");
         messages.attach_current(heap);
         let mut roots = Roots::new();
         roots.push(live);
@@ -70,10 +84,19 @@ impl<R: Runtime> OwnerState<R> {
             let (terms, young) = dictionary.roots();
             roots.push_aged(terms, young);
         }
+        if shared::is_on() {
+            for term in messages.pointers() {
+                // SAFETY: the message's own place; the queue is not looked at while the roots are used, but for other messages.
+                unsafe { roots.push_raw(term, 1) };
+            }
+        }
+        for place in signals {
+            // SAFETY: the caller's places.
+            unsafe { roots.push_raw(place.as_ptr(), 1) };
+        }
         for term in messages.roots() {
             roots.push(from_mut(term));
         }
-        heap.settle_here();
         let done = f(heap, &mut roots);
         if let Some(dictionary) = dictionary {
             // No minor collection since the last one of both generations: this may have been that one.
@@ -116,11 +139,35 @@ impl<R: Runtime> OwnerState<R> {
             // SAFETY: a message's block holds what it refers to (process/M3), unless that is a literal.
             unsafe { message.copy_out(areas) };
         }
+        if shared::is_on() {
+            // What the heap refers to waits for its collection (heap.shared/SH4).
+            return;
+        }
         self.with_roots(&mut [], |heap, roots| {
             if heap.refers_to(areas, roots) {
                 // SAFETY: the caller's promise; the roots are all there are (RT1).
                 unsafe { heap.copy_out(areas, roots) };
             }
         });
+    }
+}
+
+impl<R: Runtime> Process<R> {
+    /// Does `f` with the heap and all places outside it that hold terms of the one heap of all processes: those of signals that have come, too.
+    ///
+    /// # Safety
+    /// All processes are stopped (sched.safepoint/SF2), and nobody else has a reference to the owner state.
+    pub unsafe fn with_roots_stopped<T>(&self, f: impl FnOnce(&mut Heap, &mut Roots<'_>) -> T) -> T {
+        // SAFETY: the caller's promise.
+        let state = unsafe { self.owner_state() };
+        let mut places = Vec::new();
+        // SAFETY: nobody takes signals while the process is stopped; what others leave meanwhile refers to nothing (heap.shared/SH2).
+        unsafe {
+            places.extend(self.waiting_signals().filter_map(|link| Packet::<R>::pointer(link)));
+            if let Some(signals) = &state.unhandled {
+                signals.each(|link| places.extend(Packet::<R>::pointer(link)));
+            }
+        }
+        state.with_roots_and(&mut [], &places, f)
     }
 }

@@ -150,6 +150,24 @@ impl<R: Runtime> Packet<R> {
         }
     }
 
+    /// Where the term of a message is that a link of a queue of signals leads to, if it is not in the message's own memory.
+    ///
+    /// # Safety
+    /// As for [`Packet::look`]; and nobody else looks at the message as long as the place is used.
+    pub(crate) unsafe fn pointer(link: NonNull<QueueLink>) -> Option<NonNull<Term>> {
+        // SAFETY: the caller promises that the block is in a queue and stays there; it is of the kind that it says. The copy of
+        // the message is not dropped.
+        unsafe {
+            match link.as_ref().queued() {
+                Queued::Message => ManuallyDrop::new(Message::from_link(link)).pointer().map(NonNull::from),
+                Queued::Other => match &mut link.cast::<SignalNode<R>>().as_mut().signal {
+                    Signal::AliasMessage(_, message) => message.pointer().map(NonNull::from),
+                    _ => None,
+                },
+            }
+        }
+    }
+
     /// Calls `look` with the message, or the signal, that a link of a queue of signals leads to.
     ///
     /// # Safety

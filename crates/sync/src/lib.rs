@@ -34,6 +34,7 @@
 //! | [`mod@prefetch`] | lines that are about to be read or written, asked for ahead |
 //! | [`point`] | where a test driver may let another thread run |
 //! | [`witness`] | what a checker of invariants is told |
+//! | [`word_claim`] | a right that a word of plain memory stands for |
 //! | [`rcu_table`] | a hash table that is read without a lock |
 //! | [`id_table`], [`numbers`], [`snapshots`] | objects by identifiers that rise; these identifiers; which objects there are at one moment |
 //! | `futex`, `futex_mutex`, [`parker`], [`progress`], [`table`] | a word to sleep on, mutex and condition over it, sleeping, safe reclamation, grow-only table |
@@ -200,6 +201,7 @@ pub mod time_published;
 pub mod tombstone;
 pub mod turn;
 pub mod witness;
+pub mod word_claim;
 
 pub use backend::{atomic, cell, statics, thread};
 

@@ -913,6 +913,7 @@ well_known! {
     set_tcw "set_tcw"
     set_tcw_fake "set_tcw_fake"
     setelement "setelement"
+    shared "shared"
     short "short"
     sigabrt "sigabrt"
     sigalrm "sigalrm"

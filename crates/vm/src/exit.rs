@@ -216,6 +216,7 @@ fn free(ctx: &mut Ctx<'_>) {
         vm.stop(1);
     }
     ctx.trace(flags::EXITING, am::out_exited, &[Term::small(0)]);
+    ctx.state.heap.abandon();
     process.set_free();
     meter::count(Work::Process, 1);
     let is_large = CAN_SPAWN && vm.config.dirty_cpu > 0 && words_to_free(ctx) > LONG_COLLECTION;

@@ -12,7 +12,7 @@
 //! | --- | --- |
 //! | [`scheduler`], [`private_thread`], [`dirty`], [`dirty_call`] | the threads of the VM: slices, jobs and calls on dirty schedulers |
 //! | [`send`], [`deliver`], [`task`] | leaving signals, handling them, what they ask of a process |
-//! | [`mod@spawn`], [`exit`], [`gc`] | the beginning, end and collections of processes |
+//! | [`mod@spawn`], [`exit`], [`gc`], `shared_heap` | the beginning, end and collections of processes |
 //! | [`code`], [`literals`] | loading, purging, and how literals go |
 //! | [`timer`], `time_offset`, [`report`] | timers and clocks; reports of crashes |
 //! | [`tracer`] | trace points |
@@ -44,6 +44,7 @@ pub mod report;
 pub mod runtime;
 pub mod scheduler;
 pub mod send;
+mod shared_heap;
 #[cfg(test)]
 mod sim_test;
 pub mod spawn;

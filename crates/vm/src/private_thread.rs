@@ -6,6 +6,7 @@ use crate::ctx::Ctx;
 use crate::tracer::switches;
 use crate::vm::Vm;
 use myriad_heap::meter::{self, Work};
+use myriad_heap::shared;
 use myriad_sched::{Load, Local, Pace};
 use myriad_sync::thread;
 use myriad_term::{Atom, Term, am};
@@ -98,6 +99,9 @@ impl Vm {
         // SAFETY: process/P2, this thread has just made it Running.
         let state = unsafe { process.owner_state() };
         state.reductions.begin_slice(local.pace.begin_slice());
+        if shared::is_on() {
+            state.heap.touch();
+        }
         let mut ctx = Ctx { state, process, sched: local, vm: self };
         let end = ctx.run_some_slice(signals);
         ctx.stay_urgent(urgency);
@@ -106,6 +110,9 @@ impl Vm {
         load.count_slice(u64::from(used));
         self.after_slice(&mut ctx, end);
         meter::count(Work::Slice, 1);
+        if shared::is_due() {
+            self.collect_shared();
+        }
         used
     }
 }

@@ -16,6 +16,7 @@ use crate::tracer::{Activity, switches};
 use crate::vm::Vm;
 use crate::{Process, Signals};
 use myriad_heap::meter::{self, Work};
+use myriad_heap::shared;
 use myriad_process::Priority;
 use myriad_sched::dispatcher::{TRIM_AFTER, TRIM_REDUCTIONS};
 use myriad_sched::microstate::{self, State};
@@ -275,6 +276,9 @@ impl Scheduler {
             if self.vm.schedulers.safepoint_requested() {
                 self.block_at_safepoint();
             }
+            if shared::is_due() {
+                self.vm.collect_shared();
+            }
             match self.step() {
                 Step::Ran(_) => {}
                 Step::Idle(next_timer_ns) => {
@@ -421,6 +425,9 @@ impl Scheduler {
         // SAFETY: process/P2, this thread has just made it Running.
         let state = unsafe { process.owner_state() };
         state.reductions.begin_slice(self.local.pace.begin_slice());
+        if shared::is_on() {
+            state.heap.touch();
+        }
         self.run_on(Slice { process, urgency, used: 0 }, signals)
     }
 

@@ -6,6 +6,7 @@ use crate::ctx::Ctx;
 use crate::vm::Handed;
 use crate::{Process, Signal, Vm};
 use myriad_heap::phases::{self, Phase};
+use myriad_heap::shared;
 use myriad_process::{Message, Named, Payload, Wake};
 use myriad_term::{Kind, Pid, Port, Term};
 
@@ -156,6 +157,9 @@ impl Ctx<'_> {
         }
         if message.is_immediate() {
             return Message::new(Payload::immediate(message), self.pid().term());
+        }
+        if shared::is_on() && !self.sched.dirty {
+            return Message::of_shared(message, self.pid().term());
         }
         Message::new(self.payload(message), self.pid().term())
     }

@@ -10,6 +10,7 @@ use crate::bif::DirtyKind;
 use crate::ctx::Ctx;
 use crate::engine::SliceEnd;
 use crate::vm::Vm;
+use myriad_heap::shared;
 use myriad_process::{Message, Payload, Priority, Task};
 use myriad_term::{Build, Pid, Term, TermRef, am};
 
@@ -116,7 +117,9 @@ impl Ctx<'_> {
         } else if kind.is_am(am::copy_literals) {
             (self.copy_going_literals(), Term::OK)
         } else {
-            if argument.is_am(am::major) {
+            if shared::is_on() {
+                shared::request();
+            } else if argument.is_am(am::major) {
                 self.state.heap.request_fullsweep();
             }
             // SAFETY: between two slices, all terms are where `collect` looks.

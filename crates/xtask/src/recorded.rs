@@ -28,7 +28,7 @@ pub const TAKES: &str = "[--vm ERL] [-j N] [--json FILE] [--timeout S] [--lines 
   --schedulers N  on N schedulers, all online: not the programs that ask for several, or show what follows from their number
   --yields SEED   slices are of lengths drawn by the seed
   --migrate SEED  processes move to private threads and back, as drawn by the seed
-  --heap HOW    processes have their memory so: private, hybrid
+  --heap HOW    processes have their memory so: private, hybrid, shared
   --native      every function is compiled before it first runs
   --record      write tests/expected from the installed OTP instead
   --sequential  the VM is the sequential one (make single): not the programs that ask for several schedulers

@@ -1,10 +1,11 @@
 //! `process_info` and asking a process to collect its garbage.
 
 use super::await_result;
+use myriad_heap::shared;
 use myriad_observe::info::{Items, are_items, default_items, info_by_visit, own_info};
-use myriad_term::{Term, am};
+use myriad_term::{Mfa, Term, am};
 use myriad_vm::bif::badarg;
-use myriad_vm::{BifResult, Ctx, Signal};
+use myriad_vm::{BifResult, Ctx, Escape, Signal};
 
 myriad_vm::bifs! { pub INFO = "erlang" {
     "process_info" / 1 Plain => |ctx, a| { let items = default_items(ctx); ask(ctx, a[0], items, true) };
@@ -36,9 +37,20 @@ fn ask(ctx: &mut Ctx<'_>, pid: Term, items: Term, by_default: bool) -> BifResult
 fn garbage_collect_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     match args[0].as_atom() {
         Some(am::major | am::minor) if ctx.state.flags.gc_disabled => {}
+        Some(am::major | am::minor) if shared::is_on() => return collect_all(ctx),
         Some(am::major) => ctx.state.heap.request_fullsweep(),
         Some(am::minor) => ctx.state.heap.request_collection(),
         _ => return badarg(),
     }
     Ok(Term::TRUE)
+}
+
+/// Where all processes have one heap: waits until it has been collected.
+fn collect_all(ctx: &mut Ctx<'_>) -> BifResult {
+    let name = Mfa { module: am::erts_internal, function: am::garbage_collect, arity: 1 };
+    let request = shared::request();
+    ctx.yield_without_terms(
+        name,
+        Box::new(move |_| if shared::is_over(request) { Ok(Term::TRUE) } else { Err(Escape::Yield) }),
+    )
 }

@@ -275,6 +275,7 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         am::heap_type => Term::atom(match c.architecture {
             Architecture::Private => am::private,
             Architecture::Hybrid => am::hybrid,
+            Architecture::Shared => am::shared,
         }),
         am::beam_jump_table | am::smp_support | am::threads | am::kernel_poll | am::eager_check_io | am::port_tasks => {
             Term::TRUE

@@ -3,7 +3,7 @@
 //! As in [`super::small`] nothing is changed before all is known to be right; whatever is unusual is left to [`super::create_bin`].
 
 use super::small::{Bytes, fill};
-use super::{Segment, is_multiple, set_aux, writable_part, writable_whole};
+use super::{Segment, claim, is_multiple, writable_part, writable_whole};
 use crate::machine::Machine;
 use myriad_term::{Term, am};
 
@@ -33,7 +33,10 @@ pub(super) unsafe fn create(m: &mut Machine<'_, '_>, n: usize, segment: impl Fn(
     if extra == 0 || bytes > shared.capacity() {
         return None;
     }
-    // SAFETY: the only writable reference (its mark is taken away below) ends at the end of what is used, and there is room behind it.
+    if !claim(source) {
+        return None;
+    }
+    // SAFETY: the only writable reference (its mark has been taken away) ends at the end of what is used, and there is room behind it.
     unsafe {
         let used = shared.len();
         shared.extend_to(bytes.max(used));
@@ -43,6 +46,5 @@ pub(super) unsafe fn create(m: &mut Machine<'_, '_>, n: usize, segment: impl Fn(
         let room = if bytes < used { to.len() } else { shared.capacity() - start / 8 };
         to.copy_to(shared.data().add(start / 8), room);
     }
-    set_aux(source.as_boxed()?, 0);
     Some(writable_part(m, whole, offset, old_bits + extra))
 }

@@ -4,7 +4,7 @@ use crate::bif::{BifResult, Escape};
 use crate::ctx::Ctx;
 use crate::runtime::Signal;
 use crate::vm::Vm;
-use myriad_heap::{LiteralArea, Payload};
+use myriad_heap::{LiteralArea, Payload, shared};
 use myriad_process::Message;
 use myriad_term::{Term, am};
 
@@ -36,7 +36,13 @@ impl Ctx<'_> {
         }
         let (gone, another) = vm.literals.next_round();
         if !gone.is_empty() {
-            self.sched.slot.retire(move || drop(gone));
+            self.sched.slot.retire(move || {
+                if shared::is_on() {
+                    gone.into_iter().for_each(shared::release);
+                } else {
+                    drop(gone);
+                }
+            });
         }
         if !another {
             return Ok(Term::FALSE);

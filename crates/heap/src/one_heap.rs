@@ -1,0 +1,136 @@
+//! Whether there is one heap of all processes ([`crate::shared`]), where its old generation is, and how much of it is young.
+
+use crate::account::Class;
+use crate::block;
+use crate::fragment::Chunk;
+use myriad_sync::Account;
+use myriad_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Words that are taken between two collections, for each scheduler: 8 MB.
+const NURSERY: usize = if cfg!(any(test, heap_check)) { 16 * 1024 } else { 1 << 20 };
+
+static ON: AtomicBool = AtomicBool::new(false);
+/// Words of young memory that were taken since the last collection.
+static TAKEN: AtomicUsize = AtomicUsize::new(0);
+/// So many may be.
+static MOST: AtomicUsize = AtomicUsize::new(usize::MAX);
+/// A collection is due.
+static DUE: AtomicBool = AtomicBool::new(false);
+/// Somebody asks for a collection of all.
+static FULL: AtomicBool = AtomicBool::new(false);
+/// The next collection is one of all: there is something that has waited for it.
+static FULL_NEXT: AtomicBool = AtomicBool::new(false);
+/// Collections of all that are over.
+static FULLS: AtomicUsize = AtomicUsize::new(0);
+/// Where the old generation is: its first address, and the first behind it.
+static OLD_START: AtomicUsize = AtomicUsize::new(0);
+static OLD_END: AtomicUsize = AtomicUsize::new(0);
+
+/// There is one heap from now on, with an old generation of so many words.
+pub(crate) fn begin(start: *mut u64, words: usize, schedulers: usize) {
+    // Relaxed: no other thread has begun.
+    OLD_START.store(start.addr(), Ordering::Relaxed);
+    OLD_END.store(start.addr() + words * 8, Ordering::Relaxed);
+    MOST.store(NURSERY * schedulers.clamp(1, 8), Ordering::Relaxed);
+    ON.store(true, Ordering::Relaxed);
+}
+
+/// Have all processes one heap?
+#[inline(always)]
+pub fn is_on() -> bool {
+    // Relaxed: it changes only before there are other threads.
+    ON.load(Ordering::Relaxed)
+}
+
+/// Is a collection due? Whoever finds so stops the world and calls [`collect`].
+#[inline(always)]
+pub fn is_due() -> bool {
+    // Relaxed: a hint.
+    DUE.load(Ordering::Relaxed)
+}
+
+/// Asks for a collection of all; [`is_over`] tells, of what this gives, when one has ended that has begun since.
+pub fn request() -> usize {
+    // Relaxed: hints; that the world stops orders what the collection sees.
+    let number = FULLS.load(Ordering::Relaxed);
+    FULL.store(true, Ordering::Relaxed);
+    DUE.store(true, Ordering::Relaxed);
+    number
+}
+
+/// Has a collection ended that was asked for?
+pub fn is_over(request: usize) -> bool {
+    // Relaxed: as above.
+    FULLS.load(Ordering::Relaxed) != request
+}
+
+/// Does this address lie in the old generation?
+#[inline(always)]
+pub(crate) fn is_old(at: *const u64) -> bool {
+    // Relaxed: they do not change once there are other threads.
+    (OLD_START.load(Ordering::Relaxed)..OLD_END.load(Ordering::Relaxed)).contains(&at.addr())
+}
+
+/// So many words of young memory were taken.
+pub(crate) fn taken(words: usize) {
+    // Relaxed: figures.
+    if TAKEN.fetch_add(words, Ordering::Relaxed) + words > MOST.load(Ordering::Relaxed) {
+        DUE.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What is due is about to be done: has somebody asked for a collection of all?
+pub(crate) fn begin_collection() -> bool {
+    // Relaxed: all threads that write them are stopped; a dirty one may ask once more.
+    TAKEN.store(0, Ordering::Relaxed);
+    DUE.store(false, Ordering::Relaxed);
+    FULL.swap(false, Ordering::Relaxed) | FULL_NEXT.swap(false, Ordering::Relaxed)
+}
+
+/// The next collection is one of all.
+pub(crate) fn ask_next() {
+    // Relaxed: as above.
+    FULL_NEXT.store(true, Ordering::Relaxed);
+}
+
+/// A collection is due, whatever was taken.
+#[cfg(heap_check)]
+pub(crate) fn be_due() {
+    // Relaxed: a hint.
+    DUE.store(true, Ordering::Relaxed);
+}
+
+/// A collection of all is over.
+pub(crate) fn end_full() {
+    // Relaxed: a number that is looked at.
+    FULLS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// A young block in which nothing is allocated any more.
+pub(crate) struct Segment {
+    pub(crate) start: *mut u64,
+    pub(crate) words: usize,
+    pub(crate) account: Account,
+}
+
+/// Young memory in which nothing is allocated any more.
+#[derive(Default)]
+pub(crate) struct Segments {
+    pub(crate) blocks: Vec<Segment>,
+    /// Chunks, of which none has a chain.
+    pub(crate) chunks: Vec<*mut Chunk>,
+    /// Words of objects.
+    pub(crate) words: usize,
+    /// What [`Heap::exceeds`] has found last, and the words that were young then.
+    pub(crate) reachable: usize,
+    pub(crate) counted: usize,
+}
+
+impl Segment {
+    /// # Safety
+    /// Nobody refers to it.
+    pub(crate) unsafe fn give(self) {
+        // SAFETY: the caller's promise.
+        unsafe { block::give_of(self.start, self.words, Class::Process, self.account) };
+    }
+}

@@ -1,0 +1,159 @@
+//! Objects of the one heap that stay where they are in a collection, though they are young ([`crate::shared`]).
+//!
+//! A built-in that has given way, or runs on a dirty scheduler, holds terms in places that nobody lists. What its process refers to stays in place until it is over. Other
+//! processes that refer to the same get copies, once for each object.
+
+use crate::literal::is_literal;
+use crate::old_space::OldSpace;
+use crate::one_heap::is_old;
+use myriad_term::boxed::Header;
+use myriad_term::{Alloc, Kind, OffHeap, Term, copy};
+use std::collections::HashMap;
+use std::ptr::NonNull;
+
+/// The objects, and the copies that others have got.
+#[derive(Default)]
+pub(crate) struct Pinned {
+    /// The word of the copy of each; 0: there is none.
+    copies: HashMap<usize, u64>,
+    in_order: Vec<usize>,
+    /// Words that all copies would have.
+    words: usize,
+    /// Counted objects among the copies.
+    counted: OffHeap,
+}
+
+/// Is it copied as a whole, with what it counts? (Such an object refers to a binary at most.)
+fn is_made_anew(header: Header) -> bool {
+    !header.holds_terms() || matches!(header.kind(), Kind::SubBinary | Kind::MatchContext)
+}
+
+fn none(_: *const u64) -> bool {
+    false
+}
+
+/// An address without the tag of a word that leads there.
+fn place(word: usize) -> usize {
+    word & !7
+}
+
+impl Pinned {
+    /// All that a word leads to stays; what leads into the old generation is noted.
+    ///
+    /// # Safety
+    /// It is a word of the heap.
+    pub(crate) unsafe fn pin(&mut self, word: u64, into_old: &mut Vec<u64>) {
+        let mut left = vec![word];
+        while let Some(word) = left.pop() {
+            // SAFETY: heap/H2: words of the heap look like terms, and lead to objects.
+            unsafe {
+                let term = Term::from_raw(word);
+                if term.is_immediate() || is_literal(term.object_ptr()) {
+                    continue;
+                }
+                let at = term.object_ptr();
+                if is_old(at) {
+                    into_old.push(word);
+                } else if self.copies.insert(at.addr(), 0).is_none() {
+                    if !term.is_boxed() {
+                        self.words += 2;
+                        left.extend([*at, *at.add(1)]);
+                        continue;
+                    }
+                    debug_assert!(Term::from_raw(*at).is_header(), "H2: {word:#x} leads to no object");
+                    let header = Header::from_raw(*at);
+                    self.words += if is_made_anew(header) { copy::size(term, none) } else { 1 + header.size() };
+                    if !Header::is_raw(*at) {
+                        (1..=header.size()).for_each(|i| left.push(*at.add(i)));
+                    }
+                }
+            }
+        }
+    }
+
+    /// No others come.
+    pub(crate) fn are_complete(&mut self) {
+        self.in_order = self.copies.keys().copied().collect();
+        self.in_order.sort_unstable();
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.copies.is_empty()
+    }
+
+    /// Words that copies of all would have.
+    pub(crate) fn words(&self) -> usize {
+        self.words
+    }
+
+    /// Does a word, or an address, lead to one of them?
+    #[inline]
+    pub(crate) fn holds(&self, word: usize) -> bool {
+        !self.copies.is_empty() && self.copies.contains_key(&place(word))
+    }
+
+    /// Is one of them there?
+    pub(crate) fn any_in(&self, start: *mut u64, words: usize) -> bool {
+        let first = self.in_order.partition_point(|at| *at < start.addr());
+        self.in_order.get(first).is_some_and(|at| *at < start.wrapping_add(words).addr())
+    }
+
+    /// The word that leads to the copy of one of them, whose words are those of the object: they are to be forwarded as others are.
+    ///
+    /// # Safety
+    /// The word leads to one of them; there is room for the copy (heap.copy/C1).
+    pub(crate) unsafe fn copy_of(&mut self, word: u64, into_old: &mut impl OldSpace) -> u64 {
+        let Some(copied) = self.copies.get_mut(&place(word as usize)) else { return word };
+        if *copied != 0 {
+            return *copied;
+        }
+        // SAFETY: the caller's promise about the word and the room.
+        unsafe {
+            let term = Term::from_raw(word);
+            let at = term.object_ptr();
+            *copied = if term.is_boxed() && is_made_anew(Header::from_raw(*at)) {
+                let mut memory = Old { into_old, chain: &mut self.counted };
+                copy::copy(term, copy::size(term, none), &mut memory, none).assume_held().raw()
+            } else {
+                let words = if term.is_boxed() { 1 + Header::from_raw(*at).size() } else { 2 };
+                let to = into_old.take(words);
+                std::ptr::copy_nonoverlapping(at, to, words);
+                if term.is_boxed() { Term::from_boxed(to).raw() } else { Term::from_cell(to.cast()).raw() }
+            };
+            *copied
+        }
+    }
+
+    /// The counted objects among the copies join a chain.
+    pub(crate) fn give_copies(&mut self, chain: &mut OffHeap) {
+        let mut at = std::mem::replace(&mut self.counted, OffHeap::new()).first;
+        while !at.is_null() {
+            // SAFETY: heap/H5: a chain of objects that have just been made.
+            unsafe {
+                let object = myriad_term::Boxed::at(at);
+                let next = object.off_heap_next();
+                let words = if object.kind() == Kind::SharedBinary { object.word(0) as usize / 8 } else { 0 };
+                chain.link(at, words);
+                at = next;
+            }
+        }
+    }
+}
+
+/// The old generation, as memory for copies.
+struct Old<'o, O> {
+    into_old: &'o mut O,
+    chain: &'o mut OffHeap,
+}
+
+impl<'h, O: OldSpace> Alloc<'h> for Old<'_, O> {
+    fn alloc(&mut self, words: usize) -> NonNull<u64> {
+        // SAFETY: heap.copy/C1: there is room.
+        unsafe { NonNull::new_unchecked(self.into_old.take(words)) }
+    }
+
+    unsafe fn link(&mut self, header: *mut u64, words: usize) {
+        // SAFETY: the caller's promise about the object.
+        unsafe { self.chain.link(header, words) };
+    }
+}

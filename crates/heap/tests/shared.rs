@@ -1,0 +1,187 @@
+//! Processes with one heap do random things, and what each of them refers to is what a model says.
+//!
+//! A test program of its own, for whether there is one heap is a matter of the whole program.
+
+use myriad_heap::shared::{self, World};
+use myriad_heap::{Heap, Roots, Settings};
+use myriad_term::{Build, SharedBinary, Term};
+use std::rc::Rc;
+
+/// What a term is.
+enum Value {
+    Small(i64),
+    Tuple(Vec<Rc<Value>>),
+    Pair(Rc<Value>, Rc<Value>),
+    Binary(usize),
+}
+
+/// Bytes of binary number `n`.
+fn bytes(n: usize) -> Vec<u8> {
+    (0..80 + n).map(|i| (i * n) as u8).collect()
+}
+
+impl Value {
+    /// Panics if the term is not this.
+    fn check(&self, term: Term) {
+        match self {
+            Value::Small(n) => assert_eq!(term.as_small(), Some(*n)),
+            Value::Tuple(parts) => {
+                let tuple = term.as_tuple().expect("a tuple");
+                assert_eq!(tuple.elements().len(), parts.len());
+                parts.iter().zip(tuple.elements()).for_each(|(part, element)| part.check(*element));
+            }
+            Value::Pair(head, tail) => {
+                let (first, rest) = term.as_cons().expect("a list cell");
+                head.check(first);
+                tail.check(rest);
+            }
+            Value::Binary(n) => {
+                assert_eq!(term.as_bits().and_then(|bits| bits.as_bytes().map(<[u8]>::to_vec)), Some(bytes(*n)))
+            }
+        }
+    }
+}
+
+/// A process.
+struct Process {
+    heap: Heap,
+    terms: Vec<Term>,
+    values: Vec<Rc<Value>>,
+    is_pinned: bool,
+}
+
+impl Process {
+    fn new() -> Process {
+        let small = Rc::new(Value::Small(0));
+        let heap = Heap::new(&Settings::default());
+        Process { heap, terms: vec![Term::small(0); 6], values: vec![small; 6], is_pinned: false }
+    }
+
+    fn check(&self) {
+        self.terms.iter().zip(&self.values).for_each(|(term, value)| value.check(*term));
+    }
+}
+
+struct All(Vec<Process>);
+
+impl World for All {
+    fn each(&mut self, active: bool, visit: &mut dyn FnMut(&mut Heap, &mut Roots<'_>, bool)) {
+        for process in self.0.iter_mut().filter(|process| !active || process.heap.is_touched()) {
+            let mut roots = Roots::new();
+            roots.push(&mut process.terms);
+            visit(&mut process.heap, &mut roots, process.is_pinned);
+        }
+    }
+}
+
+/// A sequence of numbers that a seed draws.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % n as u64) as usize
+    }
+}
+
+/// The process makes a term of its own and others'.
+fn make(process: &mut Process, draw: &mut Draw, binaries: &[SharedBinary]) {
+    let (a, b, to) = (draw.below(6), draw.below(6), draw.below(6));
+    process.heap.touch();
+    if !process.heap.ensure(8) || draw.below(9) == 0 {
+        let mut roots = Roots::new();
+        roots.push(&mut process.terms);
+        // SAFETY: the roots are all that is used.
+        unsafe { process.heap.collect(8, &mut roots) }.expect("there is no limit");
+    }
+    let part = |i: usize| Rc::clone(&process.values[i]);
+    let (term, value) = match draw.below(5) {
+        0 => {
+            let n = draw.below(1000) as i64;
+            (Term::small(n), Value::Small(n))
+        }
+        1 => (process.heap.cons(process.terms[a], process.terms[b]), Value::Pair(part(a), part(b))),
+        2 => {
+            let n = draw.below(binaries.len());
+            (process.heap.shared_binary(binaries[n].clone()), Value::Binary(n))
+        }
+        3 => {
+            let parts = [process.terms[a], process.terms[b], Term::small(7)];
+            (process.heap.tuple(&parts), Value::Tuple(vec![part(a), part(b), Rc::new(Value::Small(7))]))
+        }
+        _ => {
+            let zeros = vec![Term::small(0); draw.below(40)];
+            let values = zeros.iter().map(|_| Rc::new(Value::Small(0))).collect();
+            if zeros.is_empty() {
+                (Term::small(1), Value::Small(1))
+            } else {
+                (process.heap.tuple(&zeros), Value::Tuple(values))
+            }
+        }
+    };
+    (process.terms[to], process.values[to]) = (term, Rc::new(value));
+}
+
+/// Random steps of some processes; in the end nothing is held of what they shared.
+fn run(seed: u64, steps: usize) {
+    let mut draw = Draw(seed);
+    let binaries: Vec<SharedBinary> = (0..4).map(|n| SharedBinary::from_bytes(&bytes(n))).collect();
+    let mut all = All((0..5).map(|_| Process::new()).collect());
+    let collect = |all: &mut All, full: bool| {
+        if full {
+            shared::request();
+        }
+        let pinned: Vec<Vec<Term>> =
+            all.0.iter().map(|process| if process.is_pinned { process.terms.clone() } else { Vec::new() }).collect();
+        // SAFETY: these are all processes.
+        let help = unsafe { shared::collect(all) };
+        help.into_iter().for_each(|help| help.run());
+        for (process, before) in all.0.iter().zip(pinned) {
+            assert!(
+                !process.is_pinned || process.terms.iter().zip(before).all(|(now, before)| now.raw() == before.raw())
+            );
+            process.check();
+        }
+    };
+    for _ in 0..steps {
+        let i = draw.below(all.0.len());
+        match draw.below(40) {
+            0..25 if !all.0[i].is_pinned => make(&mut all.0[i], &mut draw, &binaries),
+            25..33 => {
+                let (to, from, place) = (draw.below(all.0.len()), draw.below(6), draw.below(6));
+                if !all.0[to].is_pinned {
+                    let (term, value) = (all.0[i].terms[from], Rc::clone(&all.0[i].values[from]));
+                    all.0[to].heap.touch();
+                    (all.0[to].terms[place], all.0[to].values[place]) = (term, value);
+                }
+            }
+            33 => all.0[i].is_pinned = !all.0[i].is_pinned,
+            34 => all.0[i] = Process::new(),
+            35 => {
+                // Values do not grow without end.
+                let place = draw.below(6);
+                (all.0[i].terms[place], all.0[i].values[place]) = (Term::small(3), Rc::new(Value::Small(3)));
+                all.0[i].heap.touch();
+            }
+            36..39 => collect(&mut all, false),
+            39 => collect(&mut all, draw.below(4) == 0),
+            _ => {}
+        }
+    }
+    all.0.iter().for_each(Process::check);
+    all.0.clear();
+    collect(&mut all, true);
+    assert!(binaries.iter().all(|binary| binary.references() == 1), "counts come back");
+    assert_eq!(shared::old_words(), 0, "nothing is left");
+}
+
+#[test]
+fn what_processes_refer_to_stays() {
+    assert!(shared::use_one_heap(1), "there are addresses");
+    if cfg!(miri) {
+        return run(3, 300);
+    }
+    (1..60).for_each(|seed| run(seed, 3000));
+}
