@@ -384,7 +384,8 @@ miri-short:
 	@tools/setup miri
 	@$(MIRI) -p myriad-sync --lib -- --skip indices_lead_to_segments --skip memory:: --skip machine:: --skip profile:: \
 	    --skip ledger::
-	@$(MIRI) -p myriad-heap -p myriad-process --lib -- --skip in_place::what_is_marked --skip in_place::counts_come_back
+	@$(MIRI) -p myriad-heap -p myriad-process --lib -- --skip in_place::what_is_marked --skip in_place::counts_come_back \
+	    --skip tests::collected_at_each_step --skip tests::collected_by_fullsweeps
 	@$(MIRI) -p myriad-term --lib -- alloc:: arena:: binary:: boxed:: copy:: copy_shared:: growing:: magic:: stack:: visited:: word:: \
 	    size::tests::sub_binaries map::tests::changes_one map::tests::equal_hashes map::tests::flat_maps map::tests::hash_maps \
 	    etf::tests::broken_input etf::tests::deep_nesting --skip improper_tails

@@ -42,7 +42,7 @@ pub fn is_on() -> bool {
     ON.load(Ordering::Relaxed)
 }
 
-/// Is a collection due? Whoever finds so stops the world and calls [`collect`].
+/// Is a collection due? Whoever finds so stops the world and collects ([`crate::shared::collect`]).
 #[inline(always)]
 pub fn is_due() -> bool {
     // Relaxed: a hint.
@@ -121,7 +121,7 @@ pub(crate) struct Segments {
     pub(crate) chunks: Vec<*mut Chunk>,
     /// Words of objects.
     pub(crate) words: usize,
-    /// What [`Heap::exceeds`] has found last, and the words that were young then.
+    /// What [`Heap::exceeds`](crate::Heap::exceeds) has found last, and the words that were young then.
     pub(crate) reachable: usize,
     pub(crate) counted: usize,
 }
