@@ -616,8 +616,8 @@ impl Heap {
         self.flags & TOUCHED != 0
     }
 
-    /// It refers to nothing that is young.
-    pub(crate) fn is_settled(&mut self) {
+    /// It refers to nothing that is young, until its process runs.
+    pub(crate) fn forget_touch(&mut self) {
         self.flags &= !TOUCHED;
     }
 

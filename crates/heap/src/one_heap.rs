@@ -126,7 +126,16 @@ pub(crate) struct Segments {
     pub(crate) counted: usize,
 }
 
+impl Segments {
+    /// Is there no memory, with objects or without?
+    pub(crate) fn is_empty(&self) -> bool {
+        self.blocks.is_empty() && self.chunks.is_empty()
+    }
+}
+
 impl Segment {
+    /// Gives its block back.
+    ///
     /// # Safety
     /// Nobody refers to it.
     pub(crate) unsafe fn give(self) {

@@ -51,10 +51,10 @@ const SEGMENT: usize = 8 * 1024;
 static OLD_CLASS: LockClass = LockClass::new("shared_heap", 20);
 /// The old generation, in a heap without a young one.
 static OLD: Mutex<Option<Heap>> = Mutex::new(&OLD_CLASS, None);
-static ABANDONED_CLASS: LockClass = LockClass::new("abandoned_memory", 947);
+static GOING_CLASS: LockClass = LockClass::new("going_literals", 948);
 /// Literals that are to go (SH4).
 static GOING: Mutex<Vec<LiteralArea>> = Mutex::new(&GOING_CLASS, Vec::new());
-static GOING_CLASS: LockClass = LockClass::new("going_literals", 948);
+static ABANDONED_CLASS: LockClass = LockClass::new("abandoned_memory", 947);
 /// Memory of processes that have ended.
 static ABANDONED: Mutex<Vec<Memory>> = Mutex::new(&ABANDONED_CLASS, Vec::new());
 
@@ -217,7 +217,8 @@ impl Heap {
         }
         let off_heap = std::mem::replace(&mut self.off_heap, OffHeap::new());
         let segments = self.rare.as_mut().map(|rare| std::mem::take(&mut rare.segments)).unwrap_or_default();
-        if segments.words > 0 || !off_heap.first.is_null() {
+        debug_assert!(off_heap.first.is_null() || !segments.is_empty(), "H5: a chain of objects that lie nowhere");
+        if !segments.is_empty() {
             ABANDONED.lock().push(Memory { segments, off_heap });
         }
     }
@@ -245,7 +246,7 @@ impl Pinned {
                     Chunk::give_all(chunk);
                 }
             }
-            if segments.blocks.is_empty() && segments.chunks.is_empty() {
+            if segments.is_empty() {
                 segments.words = 0;
             }
         }
@@ -306,7 +307,7 @@ pub unsafe fn collect(world: &mut impl World) -> Vec<Help> {
         abandoned.retain_mut(|memory| {
             pinned.sweep(&mut memory.off_heap, false, &mut chain);
             pinned.free(&mut memory.segments);
-            memory.segments.words > 0
+            !memory.segments.is_empty()
         });
         old.old_off_heap = chain;
         ABANDONED.lock().append(&mut abandoned);
@@ -413,7 +414,7 @@ fn finish(heap: &mut Heap, is_pinned: bool, pinned: &Pinned, old_chain: &mut Off
         if let Some(rare) = &mut heap.rare {
             pinned.free(&mut rare.segments);
         }
-        heap.is_settled();
+        heap.forget_touch();
     }
 }
 

@@ -3,7 +3,7 @@
 //! A test program of its own, for whether there is one heap is a matter of the whole program.
 
 use myriad_heap::shared::{self, World};
-use myriad_heap::{Heap, Roots, Settings};
+use myriad_heap::{Heap, Payload, Roots, Settings, account};
 use myriad_term::{Build, SharedBinary, Term};
 use std::rc::Rc;
 
@@ -127,6 +127,7 @@ fn make(process: &mut Process, draw: &mut Draw, binaries: &[SharedBinary]) {
 /// Random steps of some processes; in the end nothing is held of what they shared.
 fn run(seed: u64, steps: usize) {
     let mut draw = Draw(seed);
+    let blocks = account::heaps().number();
     let binaries: Vec<SharedBinary> = (0..4).map(|n| SharedBinary::from_bytes(&bytes(n))).collect();
     let mut all = All((0..5).map(|_| Process::new()).collect());
     let collect = |all: &mut All, full: bool| {
@@ -158,7 +159,11 @@ fn run(seed: u64, steps: usize) {
                 }
             }
             33 => all.0[i].is_pinned = !all.0[i].is_pinned,
-            34 => all.0[i] = Process::new(),
+            34 => {
+                // Memory in which nothing was made is given back too.
+                Payload::build(4, |_| Term::NIL).attach(&mut all.0[i].heap);
+                all.0[i] = Process::new();
+            }
             35 => {
                 // Values do not grow without end.
                 let place = draw.below(6);
@@ -175,6 +180,7 @@ fn run(seed: u64, steps: usize) {
     collect(&mut all, true);
     assert!(binaries.iter().all(|binary| binary.references() == 1), "counts come back");
     assert_eq!(shared::old_words(), 0, "nothing is left");
+    assert_eq!(account::heaps().number(), blocks, "all blocks are given back");
 }
 
 #[test]
