@@ -8,7 +8,6 @@ use crate::large::{Cycle, LARGE, Large, STEP, SWEPT_AT_ONCE};
 use crate::live_map::LongestGaps;
 use crate::marking::{Help, Marking, Stage};
 use crate::old_space::{Block, OldSpace};
-use crate::reserved;
 use crate::roots::Roots;
 use crate::sizes;
 use crate::term_walk::each_term;
@@ -127,7 +126,7 @@ impl Heap {
             let least = words_between(large.usable, needed).next_multiple_of(STEP / 8);
             let more = least.min(words_between(large.usable, start.wrapping_add(reserved)));
             block::require_for(more, Class::Process, Move { copied: 0, freed });
-            if !reserved::commit(large.usable.addr(), more * 8) {
+            if !large.memory.commit(large.usable.addr(), more * 8) {
                 block::out_of_memory(more, Class::Process);
             }
             large.usable = large.usable.wrapping_add(more);

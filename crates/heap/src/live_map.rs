@@ -34,9 +34,9 @@ impl LiveMap {
     pub(crate) fn new(base: *mut u64, words: usize) -> Option<LiveMap> {
         // Fresh pages are zero, and what of them is never touched takes no memory.
         let len = LiveMap::len(words);
-        let at = reserved::reserve(len)?;
-        let map = LiveMap { base: base.addr(), words, bits: NonNull::new(std::ptr::with_exposed_provenance_mut(at))? };
-        reserved::commit(at, len).then_some(map)
+        let usable = || reserved::reserve(len).filter(|at| reserved::commit(*at, len));
+        let at = reserved::reserve_usable(len).or_else(usable)?;
+        Some(LiveMap { base: base.addr(), words, bits: NonNull::new(std::ptr::with_exposed_provenance_mut(at))? })
     }
 
     /// Bytes of the bits of so many words.

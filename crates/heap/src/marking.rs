@@ -35,6 +35,8 @@ const HUGE: usize = if cfg!(miri) { 64 << 10 } else { 2 << 20 };
 pub(crate) struct Reservation {
     base: usize,
     len: usize,
+    /// Has all of it been usable from the beginning?
+    is_usable: bool,
 }
 
 impl Reservation {
@@ -42,11 +44,20 @@ impl Reservation {
     pub(crate) fn new(bytes: usize, least: usize) -> Option<Reservation> {
         let lens = std::iter::successors(Some(bytes), |len| Some(len / 2)).take_while(|len| *len >= least);
         let lens = lens.map(|len| len.next_multiple_of(HUGE) + HUGE);
-        let made = lens
-            .map(|len| (reserved::reserve(len), len))
-            .find_map(|(base, len)| Some(Reservation { base: base?, len }))?;
+        let made = { lens }.find_map(Reservation::of)?;
         reserved::prefer_huge_pages(made.base, made.len);
         Some(made)
+    }
+
+    fn of(len: usize) -> Option<Reservation> {
+        let usable = reserved::reserve_usable(len).map(|base| Reservation { base, len, is_usable: true });
+        usable.or_else(|| reserved::reserve(len).map(|base| Reservation { base, len, is_usable: false }))
+    }
+
+    /// Makes pages of it usable. `false`: the system has no memory for them.
+    pub(crate) fn commit(&self, at: usize, len: usize) -> bool {
+        debug_assert!((self.base..self.base + self.len).contains(&at) && len <= self.base + self.len - at);
+        self.is_usable || reserved::commit(at, len)
     }
 
     /// The first word, where a huge page may begin.

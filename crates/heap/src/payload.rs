@@ -106,14 +106,19 @@ impl Payload {
     }
 
     /// A copy of a term, and how many words it takes.
+    pub fn copy_counted(term: TermRef<'_>) -> (Payload, usize) {
+        Payload::copy_within(term, usize::MAX).expect("no term has as many words as there are addresses")
+    }
+
+    /// A copy of a term, and how many words it takes; `None` if these would be more than `limit`.
     // One function, into which both passes over the term are inlined: each message goes through it.
     #[inline(never)]
-    pub fn copy_counted(term: TermRef<'_>) -> (Payload, usize) {
-        let (term, fragment, words) = Fragment::copy_of(term);
+    pub fn copy_within(term: TermRef<'_>, limit: usize) -> Option<(Payload, usize)> {
+        let (term, fragment, words) = Fragment::copy_within(term, limit)?;
         meter::count(Work::Copy, u64::from(words > 0));
         meter::count(Work::CopiedWord, words as u64);
         debug_assert!(fragment.is_some() || words == 0, "PL1: what takes memory has it");
-        (Payload { term, fragment }, words)
+        Some((Payload { term, fragment }, words))
     }
 
     /// A copy of a term and of all literals in it, for what is kept outside processes (vm/LC2).

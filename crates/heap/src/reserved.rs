@@ -1,15 +1,32 @@
 //! Address space from the operating system: reserved once, usable page by page.
 
-pub(crate) use system::{commit, decommit, populate, prefer_huge_pages, reserve, unreserve};
+pub(crate) use system::{commit, decommit, populate, prefer_huge_pages, reserve, reserve_usable, unreserve};
 
 #[cfg(not(miri))]
 mod system {
-    /// Reserves `len` bytes of address space.
-    pub(crate) fn reserve(len: usize) -> Option<usize> {
+    /// Bytes for which [`populate`] has the system hold the lock of its map of the process: a huge page.
+    const PIECE: usize = 2 << 20;
+
+    fn map(len: usize, access: libc::c_int) -> Option<usize> {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: a new mapping, where the system likes it.
-        let at = unsafe { libc::mmap(std::ptr::null_mut(), len, libc::PROT_NONE, flags, -1, 0) };
+        let at = unsafe { libc::mmap(std::ptr::null_mut(), len, access, flags, -1, 0) };
         (at != libc::MAP_FAILED).then_some(at as usize)
+    }
+
+    /// Reserves `len` bytes of address space.
+    pub(crate) fn reserve(len: usize) -> Option<usize> {
+        map(len, libc::PROT_NONE)
+    }
+
+    /// The same, of pages that are usable: nobody need [`commit`] them, which would wait for whatever else the system does with the process's memory. `None` too
+    /// where writable memory is limited whether it is used or not (`ulimit -d`, strict overcommit).
+    pub(crate) fn reserve_usable(len: usize) -> Option<usize> {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: the call writes to the place it is given, no more.
+        let is_known = unsafe { libc::getrlimit(libc::RLIMIT_DATA, &raw mut limit) } == 0;
+        let is_limited = !is_known || limit.rlim_cur != libc::RLIM_INFINITY;
+        if is_limited { None } else { map(len, libc::PROT_READ | libc::PROT_WRITE) }
     }
 
     /// Makes reserved pages usable; the caller has reserved them, and nobody uses them yet.
@@ -26,8 +43,14 @@ mod system {
 
     /// Takes memory for usable pages now, so that who writes them first need not wait. What is in them stays.
     pub(crate) fn populate(at: usize, len: usize) {
-        // SAFETY: pages of a reserved range. A system that does not know the request (before Linux 5.14) refuses it.
-        unsafe { libc::madvise(at as *mut libc::c_void, len, libc::MADV_POPULATE_WRITE) };
+        let end = at + len;
+        let mut from = at;
+        while from < end {
+            let to = (from + 1).next_multiple_of(PIECE).min(end);
+            // SAFETY: pages of a reserved range. A system that does not know the request (before Linux 5.14) refuses it.
+            unsafe { libc::madvise(from as *mut libc::c_void, to - from, libc::MADV_POPULATE_WRITE) };
+            from = to;
+        }
     }
 
     /// Reserved pages that become usable are to be huge ones, where there are such.
@@ -68,6 +91,10 @@ mod system {
         let block = unsafe { std::alloc::alloc_zeroed(layout) };
         RESERVED.lock().push(Block(block));
         Some(block.expose_provenance())
+    }
+
+    pub(crate) fn reserve_usable(len: usize) -> Option<usize> {
+        reserve(len)
     }
 
     pub(crate) fn commit(_: usize, _: usize) -> bool {

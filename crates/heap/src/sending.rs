@@ -39,6 +39,12 @@ impl Heap {
         if bundle::in_use() { self.bundled_payload(term) } else { Payload::copy_counted(term) }
     }
 
+    /// The same; `None` if more than `limit` words would have to be copied.
+    #[inline]
+    pub fn payload_within(&mut self, term: Term, limit: usize) -> Option<(Payload, usize)> {
+        if bundle::in_use() { Some(self.bundled_payload(term)) } else { Payload::copy_within(term, limit) }
+    }
+
     /// The same term, in a bundle that the heap holds if it is large, these are in use and it is in none yet; and how many words were copied.
     pub fn share(&mut self, term: Term) -> (Term, usize) {
         if !bundle::in_use()

@@ -31,30 +31,41 @@ pub fn copy_term<'h, A: Alloc<'h> + ?Sized>(term: TermRef<'_>, heap: &mut A) -> 
 
 impl Fragment {
     /// A copy of a term, in a fragment of its own if it needs memory, and how many words that is.
-    #[inline]
+    #[cfg(test)]
     pub(crate) fn copy_of(term: TermRef<'_>) -> (Term, Option<Fragment>, usize) {
+        Fragment::copy_within(term, usize::MAX).expect("no term has as many words as there are addresses")
+    }
+
+    /// A copy of a term, in a fragment of its own if it needs memory, and how many words that is; `None` if they would be more than `limit`.
+    #[inline]
+    pub(crate) fn copy_within(term: TermRef<'_>, limit: usize) -> Option<(Term, Option<Fragment>, usize)> {
         if let Some(term) = term.as_immediate() {
-            return (term, None, 0);
+            return Some((term, None, 0));
         }
         let lasting = Lasting::now();
         if phases::is_on() {
-            return Fragment::measured_copy_of(term, |at| lasting.holds(at));
+            return Some(Fragment::measured_copy_of(term, |at| lasting.holds(at)));
         }
         let words = if bundle::in_use() {
             match bundle::small_size(term, |at| lasting.holds(at)) {
                 Some(words) => words,
-                None => return Fragment::bundled_copy_of(term, |at| lasting.holds(at)),
+                None => {
+                    if limit < usize::MAX {
+                        copy::size_within(term, limit, |at| lasting.holds(at) || bundle::is_bundled(at))?;
+                    }
+                    return Some(Fragment::bundled_copy_of(term, |at| lasting.holds(at)));
+                }
             }
         } else {
-            copy::size(term, |at| lasting.holds(at))
+            copy::size_within(term, limit, |at| lasting.holds(at))?
         };
         let mut fragment = Fragment::with_capacity(words);
         // SAFETY: the size of the same term with the same predicate; the purger asks for who refers to a literal (`literal.rs`).
         let term = unsafe { fragment.copied(term, words, |at| lasting.holds(at)) };
-        (term, (words > 0).then_some(fragment), words)
+        Some((term, (words > 0).then_some(fragment), words))
     }
 
-    /// [`Fragment::copy_of`] with its passes measured: apart, so that those of unmeasured copies stay inlined.
+    /// [`Fragment::copy_within`] any limit with its passes measured: apart, so that those of unmeasured copies stay inlined.
     #[cold]
     #[inline(never)]
     fn measured_copy_of(
@@ -66,7 +77,7 @@ impl Fragment {
         });
         let Some(words) = words else { return Fragment::bundled_copy_of(term, lasts) };
         let mut fragment = Fragment::with_capacity(words);
-        // SAFETY: as in `copy_of`.
+        // SAFETY: as in `copy_within`.
         let term = phases::measured(Phase::Copy, || unsafe { fragment.copied(term, words, lasts) });
         (term, (words > 0).then_some(fragment), words)
     }

@@ -70,7 +70,7 @@ pub fn size_within(term: TermRef<'_>, limit: usize, is_literal: impl Fn(*const u
                 todo.push(head);
             }
             term = tail;
-            if limit != usize::MAX && words > limit {
+            if words > limit {
                 return None;
             }
         }

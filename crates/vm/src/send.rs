@@ -1,8 +1,9 @@
 //! Sending: `Pid ! Term` and `erlang:send/2,3` to each kind of address, and what is done with the [`Wake`] that leaving a signal
 //! gives: the process itself knows no scheduler.
 
-use crate::bif::{BADARG, Escape};
+use crate::bif::{BADARG, DirtyKind, Escape};
 use crate::ctx::Ctx;
+use crate::tracer::flags;
 use crate::vm::Handed;
 use crate::{Process, Signal, Vm};
 use myriad_heap::phases::{self, Phase};
@@ -19,6 +20,8 @@ pub enum Sent {
     NoConnection,
 }
 
+/// A message of more words is made on a dirty scheduler, if it can be: to copy so many takes a millisecond or two.
+const LONG: usize = 256 * 1024;
 /// Words that are copied for one reduction.
 const COPIED_PER_REDUCTION: usize = 16;
 /// By so many reductions a message to a process that falls behind shortens its sender's slice. Senders get so much less of the cores that it
@@ -70,6 +73,28 @@ impl Ctx<'_> {
         payload
     }
 
+    /// The same, unless that takes so long that it is for a dirty scheduler to do, and the built-in can be called again.
+    #[inline]
+    fn payload_in_time(&mut self, term: Term, may_stop: bool) -> Result<Payload, Escape> {
+        match self.state.heap.payload_within(term, LONG) {
+            Some((payload, words)) => {
+                self.pay_for_copy(words);
+                Ok(payload)
+            }
+            None => self.long_payload(term, may_stop),
+        }
+    }
+
+    /// A traced send has been told of already, so it goes on.
+    #[cold]
+    #[inline(never)]
+    fn long_payload(&mut self, term: Term, may_stop: bool) -> Result<Payload, Escape> {
+        if may_stop && !self.sched.dirty && self.vm.config.dirty_cpu > 0 && !self.process.trace.wants(flags::SEND) {
+            return Err(Escape::Dirty(DirtyKind::Cpu));
+        }
+        Ok(self.payload(term))
+    }
+
     /// As [`Ctx::payload`], with all literals in it ([`Payload::whole`]).
     pub fn whole_payload(&mut self, term: Term) -> Payload {
         let payload = Payload::whole(term);
@@ -90,59 +115,58 @@ impl Ctx<'_> {
         self.send_as(to, message, false)
     }
 
-    /// The same, for a built-in that can be called again with the same arguments: so it is, when a busy port has become less so.
+    /// The same, for a built-in that can be called again with the same arguments: so it is, when a busy port has become less so, and on a dirty scheduler
+    /// to copy a long message.
     #[inline]
     pub fn send_or_wait(&mut self, to: Term, message: Term) -> Result<Sent, Escape> {
         self.send_as(to, message, true)
     }
 
     #[inline]
-    fn send_as(&mut self, to: Term, message: Term, may_wait: bool) -> Result<Sent, Escape> {
+    fn send_as(&mut self, to: Term, message: Term, may_stop: bool) -> Result<Sent, Escape> {
         if let Some(pid) = to.as_local_pid() {
             if phases::is_on() {
-                self.send_measured(to, pid, message);
-                return Ok(Sent::Done);
+                return self.send_measured(to, pid, message);
             }
             self.trace_send(to, message);
-            self.send_to_pid(pid, message);
-            return Ok(Sent::Done);
+            return self.send_to_pid(pid, message, may_stop);
         }
-        self.send_to_other(to, message, may_wait)
+        self.send_to_other(to, message, may_stop)
     }
 
     #[cold]
     #[inline(never)]
-    fn send_measured(&mut self, to: Term, pid: Pid, message: Term) {
+    fn send_measured(&mut self, to: Term, pid: Pid, message: Term) -> Result<Sent, Escape> {
         phases::measured(Phase::Send, || {
             self.trace_send(to, message);
-            self.send_to_pid(pid, message);
-        });
+            self.send_to_pid(pid, message, false)
+        })
     }
 
-    fn send_to_other(&mut self, to: Term, message: Term, may_wait: bool) -> Result<Sent, Escape> {
+    fn send_to_other(&mut self, to: Term, message: Term, may_stop: bool) -> Result<Sent, Escape> {
         let again = self.wait_at_busy_port(false);
         if !again {
             self.trace_send(to, message);
         }
         if let Some(name) = to.as_atom() {
             match self.vm.names.whereis(name) {
-                Some(Named::Process(pid)) => self.send_to_pid(pid, message),
-                Some(Named::Port(port)) => self.send_to_port(port, message, may_wait)?,
+                Some(Named::Process(pid)) => return self.send_to_pid(pid, message, may_stop),
+                Some(Named::Port(port)) => self.send_to_port(port, message, may_stop)?,
                 None => return Err(BADARG),
             }
             return Ok(Sent::Done);
         }
         if let Some(port) = to.as_local_port() {
-            self.send_to_port(port, message, may_wait)?;
+            self.send_to_port(port, message, may_stop)?;
             return Ok(Sent::Done);
         }
         match to.boxed_kind() {
-            Some(Kind::AliasRef) => self.send_to_alias(to, message),
+            Some(Kind::AliasRef) => return self.send_to_alias(to, message, may_stop),
             // A reference that is no alias of anything: the message is dropped.
             Some(Kind::Ref | Kind::MagicRef) => {}
             Some(Kind::ExternalPid | Kind::ExternalRef) => return Ok(Sent::NoConnection),
             Some(Kind::ExternalPort) => return Ok(Sent::NoConnection),
-            Some(Kind::Tuple) => return self.send_to_name_at_node(to, message, may_wait),
+            Some(Kind::Tuple) => return self.send_to_name_at_node(to, message, may_stop),
             _ => return Err(BADARG),
         }
         Ok(Sent::Done)
@@ -150,18 +174,18 @@ impl Ctx<'_> {
 
     /// A message of this process to `to`.
     #[inline]
-    fn outgoing(&mut self, to: Term, message: Term) -> Message {
+    fn outgoing(&mut self, to: Term, message: Term, may_stop: bool) -> Result<Message, Escape> {
         if self.state.token.is_some() {
             let payload = self.payload(message);
-            return self.outgoing_with_token(to, message, payload);
+            return Ok(self.outgoing_with_token(to, message, payload));
         }
         if message.is_immediate() {
-            return Message::new(Payload::immediate(message), self.pid().term());
+            return Ok(Message::new(Payload::immediate(message), self.pid().term()));
         }
         if shared::is_on() && !self.sched.dirty {
-            return Message::of_shared(message, self.pid().term());
+            return Ok(Message::of_shared(message, self.pid().term()));
         }
-        Message::new(self.payload(message), self.pid().term())
+        Ok(Message::new(self.payload_in_time(message, may_stop)?, self.pid().term()))
     }
 
     /// An exit signal of this process to `to`, with its sequential trace token if it has one.
@@ -177,31 +201,33 @@ impl Ctx<'_> {
     }
 
     #[inline]
-    fn send_to_pid(&mut self, pid: Pid, message: Term) {
+    fn send_to_pid(&mut self, pid: Pid, message: Term, may_stop: bool) -> Result<Sent, Escape> {
         let vm = self.vm;
         if let Some(process) = vm.processes.get_to_signal(pid) {
-            let mut message = self.outgoing(pid.term(), message);
+            let mut message = self.outgoing(pid.term(), message, may_stop)?;
             if process.is_behind() {
                 self.state.reductions.forgo(TO_ONE_BEHIND);
                 self.sched.trail.mark(process, &mut message);
             }
             vm.schedule(process, process.push_message(message));
         }
+        Ok(Sent::Done)
     }
 
-    fn send_to_alias(&mut self, to: Term, message: Term) {
+    fn send_to_alias(&mut self, to: Term, message: Term, may_stop: bool) -> Result<Sent, Escape> {
         let vm = self.vm;
         if let Some(numbers) = to.as_local_ref()
             && let Some(process) = vm.processes.of_alias(numbers)
         {
-            let message = self.outgoing(to, message);
+            let message = self.outgoing(to, message, may_stop)?;
             vm.send(process, Signal::AliasMessage(numbers, message));
         }
+        Ok(Sent::Done)
     }
 
-    fn send_to_port(&mut self, port: Port, message: Term, may_wait: bool) -> Result<(), Escape> {
+    fn send_to_port(&mut self, port: Port, message: Term, may_stop: bool) -> Result<(), Escape> {
         if let Some(ports) = self.vm.ports() {
-            match ports.message(self, port, message, may_wait) {
+            match ports.message(self, port, message, may_stop) {
                 Handed::Taken(reductions) => self.bump(reductions),
                 Handed::Busy => {
                     self.wait_at_busy_port(true);
@@ -212,15 +238,15 @@ impl Ctx<'_> {
         Ok(())
     }
 
-    fn send_to_name_at_node(&mut self, to: Term, message: Term, may_wait: bool) -> Result<Sent, Escape> {
+    fn send_to_name_at_node(&mut self, to: Term, message: Term, may_stop: bool) -> Result<Sent, Escape> {
         let Some([name, node]) = to.as_tuple_of::<2>() else { return Err(BADARG) };
         let (Some(name), Some(node)) = (name.as_atom(), node.as_atom()) else { return Err(BADARG) };
         if node != self.vm.node_name() {
             return Ok(Sent::NoConnection);
         }
         match self.vm.names.whereis(name) {
-            Some(Named::Process(pid)) => self.send_to_pid(pid, message),
-            Some(Named::Port(port)) => self.send_to_port(port, message, may_wait)?,
+            Some(Named::Process(pid)) => return self.send_to_pid(pid, message, may_stop),
+            Some(Named::Port(port)) => self.send_to_port(port, message, may_stop)?,
             None => {}
         }
         Ok(Sent::Done)

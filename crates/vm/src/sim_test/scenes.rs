@@ -2,6 +2,7 @@
 
 use super::world::{World, caller, runner};
 use super::{Virtual, config, parts, release};
+use crate::bif::{DirtyKind, Escape};
 use crate::ctx::Ctx;
 use crate::scheduler::{BUSY_NS, OWN_LOOKS, Scheduler, Step};
 use crate::timer::Action;
@@ -657,4 +658,31 @@ fn who_ends_takes_suspensions_back_in_parts() {
         let sent = signals_of(other) - before;
         assert!(sent <= SLICE_REDUCTIONS as usize, "{sent} at once");
     }
+}
+
+#[test]
+fn a_long_message_is_made_on_a_dirty_scheduler_where_the_send_can_be_called_again() {
+    let mut stage = Stage::new(1, 1);
+    let vm = stage.vm;
+    let process = stage.runner();
+    vm.schedulers[0].push(process);
+    let sent = Arc::new(AtomicU64::new(0));
+    let count = sent.clone();
+    let sends = move |ctx: &mut Ctx<'_>| {
+        let (short, long) = (vec![am::ok.term(); 1_000], vec![am::ok.term(); 200_000]);
+        let [short, long] = [short, long].map(|elements| ctx.state.heap.list(&elements));
+        let to = ctx.pid().term();
+        assert!(ctx.send_or_wait(to, short).is_ok());
+        assert!(matches!(ctx.send_or_wait(to, long), Err(Escape::Dirty(DirtyKind::Cpu))));
+        assert!(ctx.send(to, long).is_ok(), "one that cannot be called again");
+        while ctx.has_signals() {
+            let _ = ctx.fetch_signals(1_000);
+        }
+        while ctx.state.messages.take().is_some() {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    assert!(vm.send(process, Signal::Call(Box::new(sends))));
+    assert!(matches!(stage.schedulers[0].step(), Step::Ran(_)));
+    assert_eq!(sent.load(Ordering::Relaxed), 2);
 }
