@@ -10,7 +10,8 @@
 %%   parts RUNS TIMES MODULE NUMBER...  the same, and behind both nanoseconds what sends, sizes, copies, minor and major collections took where
 %%                                  the VM tells (`+JMphases true`), or collections alone (microstates).
 %%   trace MODULE NUMBER...         once to warm up, then traced: `stop` for each collection, minor and major ones together, `kinds`, the nanoseconds of both,
-%%                                 and `words`, the most that all heaps together had and used.
+%%                                 and `words`, the most that all heaps together had and used. Where all processes have one heap, which no process collects,
+%%                                 stops are those of all of them, and no words are known.
 %%   once MODULE NUMBER... | none   once, without a word: for who counts instructions.
 %%   small                          all programs in small, with what they tell and whether a trace counts the same.
 -module(heaps).
@@ -24,10 +25,15 @@ main(["parts" | Words]) ->
     time(fun parts/0, Words),
     halt();
 main(["trace" | Program]) ->
+    erts_debug:set_internal_state(available_internal_state, true),
     told(Program),
+    Before = stops(),
     {Told, Seen} = traced([garbage_collection, procs, set_on_spawn, monotonic_timestamp], fun heaps_seen:collections/0, Program),
     print(Told),
-    heaps_seen:print(Seen),
+    case {Before, stops()} of
+        {undefined, undefined} -> heaps_seen:print(Seen);
+        {{_, Earlier}, {_, Stops}} -> heaps_seen:print_stops([{Ns, N - proplists:get_value(Ns, Earlier, 0)} || {Ns, N} <- Stops])
+    end,
     halt();
 main(["once", "none"]) ->
     halt();
@@ -112,6 +118,10 @@ collections() ->
 
 phases() ->
     try erts_debug:get_internal_state(phases) catch error:_ -> undefined end.
+
+%% How long all processes stood, until all did and as a whole.
+stops() ->
+    try erts_debug:get_internal_state(stop) catch error:_ -> undefined end.
 
 %% Runs a program and has what happens in it seen by a process, which is asked for what it has seen in the end.
 traced(Flags, Seen, Program) ->

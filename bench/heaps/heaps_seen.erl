@@ -1,6 +1,6 @@
 %% What a tracer sees of a program for `bench/heaps`: how much there was of it, or its collections.
 -module(heaps_seen).
--export([counts/0, collections/0, print/1]).
+-export([counts/0, collections/0, print/1, print_stops/1]).
 
 %% Processes made and messages sent. The result of the whole program is not one of them.
 counts() -> counts(0, -1).
@@ -59,6 +59,11 @@ words(Info) ->
 first() ->
     {min_heap_size, Words} = erlang:system_info(min_heap_size),
     Words.
+
+%% Stops of all processes, {Nanoseconds, HowMany}.
+print_stops(Stops) ->
+    [io:format("stop ~w ~w~n", [Ns, N]) || {Ns, N} <- Stops, N > 0],
+    io:format("kinds ~w 0~nwords 0 0~n", [lists:sum([Ns * N || {Ns, N} <- Stops])]).
 
 print(S) ->
     [io:format("stop ~w 1~n", [Stop]) || Stop <- lists:sort(S#seen.stops)],

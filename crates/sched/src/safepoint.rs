@@ -11,6 +11,7 @@ use crate::current::stops_at_safepoints;
 use crate::schedulers::Schedulers;
 use myriad_sync::Safepoint;
 use myriad_sync::atomic::{AtomicBool, Ordering};
+use myriad_sync::thread::Instant;
 use std::time::Duration;
 
 /// The safepoint of all schedulers.
@@ -39,21 +40,11 @@ impl<R: Runtime> Drop for StoppedWorld<'_, R> {
     }
 }
 
-/// How long to wait before another look.
-struct Looks(Duration);
-
-impl Looks {
-    const FIRST: Duration = Duration::from_micros(50);
-    const LAST: Duration = Duration::from_millis(10);
-
-    /// Waits, each time somewhat longer; gives how long.
-    fn wait(&mut self) -> Duration {
-        let now = self.0;
-        myriad_sync::thread::sleep(now);
-        self.0 = (now + now / 4).min(Self::LAST);
-        now
-    }
-}
+/// How long to wait before another look, if nothing wakes one: at first, and at most.
+const FIRST_LOOK: Duration = Duration::from_micros(100);
+const LAST_LOOK: Duration = Duration::from_millis(10);
+/// Looks of a requester before it sleeps: most slices that run end within some microseconds.
+const LOOKS_AWAKE: u32 = if cfg!(interleaved) { 1 } else { 2_000 };
 
 impl<R: Runtime> Schedulers<R> {
     /// Are schedulers to stop?
@@ -69,11 +60,18 @@ impl<R: Runtime> Schedulers<R> {
 
     /// Waits at the safepoint, on a scheduler's thread, until no stop is requested or the VM stops for good.
     pub fn block_at_safepoint(&self) {
-        let mut looks = Looks(Looks::FIRST);
-        self.world.safepoint.block(|| {
-            looks.wait();
-            !self.is_stopping()
-        });
+        self.world.safepoint.block(|seen| self.wait_for_release(seen));
+    }
+
+    /// Does `rest` on a scheduler's thread, which runs no slice, meets no signal and fires no timer meanwhile: nobody waits for it who stops the world. Then waits at
+    /// the safepoint if that is to be.
+    pub fn stand_at_safepoint(&self, rest: impl FnOnce()) {
+        self.world.safepoint.stand(rest, |seen| self.wait_for_release(seen));
+    }
+
+    fn wait_for_release(&self, seen: u32) -> bool {
+        self.world.safepoint.wait_for_release(seen, LAST_LOOK);
+        !self.is_stopping()
     }
 
     /// Are all schedulers and private threads stopped but for the caller's own?
@@ -84,17 +82,31 @@ impl<R: Runtime> Schedulers<R> {
         self.world.safepoint.are_stopped(self.len() + private - own) && self.private.live() <= private
     }
 
-    /// Waits, no longer than `at_most`, until all schedulers are stopped but for the caller's own, and `more` holds too.
+    /// Waits, no longer than `at_most`, until all schedulers are stopped but for the caller's own, and `more` holds too. Who sleeps and does not stand is woken when others
+    /// have had time to stop by themselves.
     fn wait_for_safepoint(&self, at_most: Duration, more: impl Fn() -> bool) -> bool {
-        let (mut waited, mut looks) = (Duration::ZERO, Looks(Looks::FIRST));
-        while !self.all_are_stopped() || !more() {
-            if waited >= at_most {
+        let is_over = || self.all_are_stopped() && more();
+        if (0..LOOKS_AWAKE).any(|_| {
+            std::hint::spin_loop();
+            is_over()
+        }) {
+            return true;
+        }
+        let (began, mut look) = (Instant::now(), FIRST_LOOK);
+        loop {
+            let stopped = self.world.safepoint.stopped();
+            if is_over() {
+                return true;
+            }
+            if began.elapsed() >= at_most {
                 return false;
             }
-            self.unpark_all();
-            waited += looks.wait();
+            self.world.safepoint.wait_for_another(stopped, look);
+            if !is_over() {
+                self.unpark_all();
+            }
+            look = (look + look / 4).min(LAST_LOOK);
         }
-        true
     }
 
     /// Does `f` while no scheduler begins a slice, and no timer fires. It does not wait for slices that run, and may lock

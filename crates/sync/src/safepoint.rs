@@ -14,6 +14,8 @@
 //!   runs the next step
 //! ```
 //!
+//! A mutator that has nothing to do *stands*: it is counted all the while, so that nobody has to wake it to stop it, and looks for requests before its next step.
+//!
 //! SP1. A mutator looks for requests again after it has ceased to be counted, and counts itself anew if it finds one. So a requester
 //!      that finds all mutators counted after its request knows that none of them takes a step before it releases the request,
 //!      though some may still have been leaving an earlier stop: the mutator's fence and the requester's are a case of sync/SL1.
@@ -25,16 +27,22 @@
 //! mutator, and the requester would have to read them all.
 
 use crate::atomic::{
-    AtomicUsize,
+    AtomicU32,
     Ordering::{Acquire, Relaxed, Release, SeqCst},
     fence,
 };
+use crate::futex::Futex;
+use std::time::Duration;
 
 /// How many stops are requested, and how many mutators are stopped.
 #[derive(Debug)]
 pub struct Safepoint {
-    requests: AtomicUsize,
-    stopped: AtomicUsize,
+    requests: AtomicU32,
+    stopped: AtomicU32,
+    /// Where mutators sleep until a request is released.
+    released: Futex,
+    /// Where requesters sleep until another mutator is stopped.
+    came: Futex,
 }
 
 impl Safepoint {
@@ -42,7 +50,7 @@ impl Safepoint {
         /// No stop is requested.
         #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
         pub fn new() -> Self {
-            Self { requests: AtomicUsize::new(0), stopped: AtomicUsize::new(0) }
+            Self { requests: AtomicU32::new(0), stopped: AtomicU32::new(0), released: Futex::new(), came: Futex::new() }
         }
     }
 
@@ -53,23 +61,56 @@ impl Safepoint {
         self.requests.load(Relaxed) > 0
     }
 
-    /// A mutator is stopped as long as a stop is requested. `wait` waits a little; if it gives `false` the mutator runs on at once,
-    /// requested or not.
-    pub fn block(&self, mut wait: impl FnMut() -> bool) {
+    /// A mutator is stopped as long as a stop is requested. `wait` waits a little, while there are as many requests as it is told
+    /// ([`wait_for_release`](Self::wait_for_release)); if it gives `false` the mutator runs on at once, requested or not.
+    pub fn block(&self, mut wait: impl FnMut(u32) -> bool) {
         // Acquire: pairs with the Release in `release` (SP2).
-        let requested = || self.requests.load(Acquire) > 0;
+        let requests = || self.requests.load(Acquire);
         let mut obeys = true;
-        while obeys && requested() {
-            // Release: pairs with the Acquire in `are_stopped` (SP2). The count only changes by read-modify-writes, so that one
-            // release sequence has all mutators' increments.
-            self.stopped.fetch_add(1, Release);
-            while obeys && requested() {
-                obeys = wait();
+        while obeys && requests() > 0 {
+            self.come();
+            loop {
+                let seen = requests();
+                if !obeys || seen == 0 {
+                    break;
+                }
+                obeys = wait(seen);
             }
-            // Relaxed: ordered by the fence, which pairs with that in `request` (SP1).
-            self.stopped.fetch_sub(1, Relaxed);
-            fence(SeqCst);
+            self.leave();
         }
+    }
+
+    /// A mutator does `rest`, which is no step of it, and counts as stopped meanwhile. Then it blocks, if a stop is requested.
+    pub fn stand(&self, rest: impl FnOnce(), wait: impl FnMut(u32) -> bool) {
+        self.come();
+        rest();
+        self.leave();
+        self.block(wait);
+    }
+
+    fn come(&self) {
+        // Release: pairs with the Acquire in `are_stopped` (SP2). The count only changes by read-modify-writes, so that one
+        // release sequence has all mutators' increments.
+        self.stopped.fetch_add(1, Release);
+        if self.is_requested() {
+            self.came.wake_all(&self.stopped);
+        }
+    }
+
+    fn leave(&self) {
+        // Relaxed: ordered by the fence, which pairs with that in `request` (SP1).
+        self.stopped.fetch_sub(1, Relaxed);
+        fence(SeqCst);
+    }
+
+    /// Sleeps while there are `seen` requests, at most for this time; may end before that.
+    pub fn wait_for_release(&self, seen: u32, at_most: Duration) {
+        self.released.wait(&self.requests, seen, Some(at_most));
+    }
+
+    /// Sleeps while `seen` mutators are stopped, at most for this time; may end before that, and may miss one that came just as the request was made.
+    pub fn wait_for_another(&self, seen: u32, at_most: Duration) {
+        self.came.wait(&self.stopped, seen, Some(at_most));
     }
 
     /// Requests a stop, until [`release`](Self::release).
@@ -83,13 +124,20 @@ impl Safepoint {
     pub fn release(&self) {
         // Release: pairs with the Acquire in `block` (SP2).
         self.requests.fetch_sub(1, Release);
+        self.released.wake_all(&self.requests);
     }
 
     /// Are at least `mutators` of them stopped? If these are all, it stays so until the caller releases its request (SP1).
     #[must_use]
     pub fn are_stopped(&self, mutators: usize) -> bool {
-        // Acquire: pairs with the Release in `block` (SP2).
-        self.stopped.load(Acquire) >= mutators
+        self.stopped() as usize >= mutators
+    }
+
+    /// How many mutators are stopped.
+    #[must_use]
+    pub fn stopped(&self) -> u32 {
+        // Acquire: pairs with the Release in `come` (SP2).
+        self.stopped.load(Acquire)
     }
 }
 
@@ -100,26 +148,65 @@ mod tests {
     #[test]
     fn is_stopped_while_requested() {
         let safepoint = Safepoint::new();
-        safepoint.block(|| unreachable!("nobody requests"));
+        safepoint.block(|_| unreachable!("nobody requests"));
         safepoint.request();
         safepoint.request();
         assert!(safepoint.is_requested() && !safepoint.are_stopped(1));
         let mut waits = 0;
-        safepoint.block(|| {
+        safepoint.block(|requests| {
             assert!(safepoint.are_stopped(1) && !safepoint.are_stopped(2));
+            assert_eq!(requests, 2 - waits);
             safepoint.release();
             waits += 1;
             true
         });
         assert_eq!((waits, safepoint.is_requested(), safepoint.are_stopped(1)), (2, false, false));
         safepoint.request();
-        safepoint.block(|| false);
+        safepoint.block(|_| false);
         assert!(safepoint.is_requested() && !safepoint.are_stopped(1));
+    }
+
+    #[test]
+    fn one_who_stands_is_stopped_and_blocks_then() {
+        let safepoint = Safepoint::new();
+        let mut waits = 0;
+        safepoint.stand(|| assert!(safepoint.are_stopped(1)), |_| unreachable!("nobody requests"));
+        safepoint.stand(
+            || safepoint.request(),
+            |_| {
+                assert!(safepoint.are_stopped(1));
+                safepoint.release();
+                waits += 1;
+                true
+            },
+        );
+        assert_eq!((waits, safepoint.stopped()), (1, 0));
+    }
+
+    #[cfg(not(feature = "single"))]
+    #[test]
+    fn sleepers_are_woken() {
+        let long = std::time::Duration::from_secs(3600);
+        let safepoint = Safepoint::new();
+        std::thread::scope(|scope| {
+            safepoint.request();
+            scope.spawn(|| {
+                safepoint.block(|seen| {
+                    safepoint.wait_for_release(seen, long);
+                    true
+                })
+            });
+            while !safepoint.are_stopped(1) {
+                safepoint.wait_for_another(0, long);
+            }
+            safepoint.release();
+        });
+        assert_eq!((safepoint.stopped(), safepoint.is_requested()), (0, false));
     }
 }
 
-/// Caught when tried: no fence in `request`, none in `block`; Relaxed for the Release of the increment, the Acquire of
-/// `are_stopped`, the Release of `release` or the Acquire of `block`; no second look in `block`.
+/// Caught when tried: no fence in `request`, none in `leave`; Relaxed for the Release of the increment, the Acquire of
+/// `stopped`, the Release of `release` or the Acquire of `block`; no second look in `block`, no look in `stand`.
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::Safepoint;
@@ -150,11 +237,19 @@ mod loom_tests {
             // SAFETY: this thread's own, while it is not stopped.
             self.states[mutator].with_mut(|state| unsafe { *state += 1 });
             if self.safepoint.is_requested() {
-                self.safepoint.block(|| {
+                self.safepoint.block(|_| {
                     thread::yield_now();
                     !is_last
                 });
             }
+        }
+
+        /// A mutator stands, before its next step.
+        fn stand(&self) {
+            self.safepoint.stand(thread::yield_now, |_| {
+                thread::yield_now();
+                true
+            });
         }
 
         /// Stops the world, if all stop by themselves; writes to what is the mutators'.
@@ -170,7 +265,7 @@ mod loom_tests {
         }
     }
 
-    fn check(mutators: usize, steps: usize, stops: usize, preemptions: usize) {
+    fn check(mutators: usize, steps: usize, stops: usize, stand: bool, preemptions: usize) {
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(preemptions);
         model.check(move || {
@@ -178,7 +273,14 @@ mod loom_tests {
             let threads: Vec<_> = (0..mutators)
                 .map(|mutator| {
                     let world = world.clone();
-                    thread::spawn(move || (1..=steps).for_each(|step| world.step(mutator, step == steps)))
+                    thread::spawn(move || {
+                        for step in 1..=steps {
+                            if stand {
+                                world.stand();
+                            }
+                            world.step(mutator, step == steps);
+                        }
+                    })
                 })
                 .collect();
             (0..stops).for_each(|_| world.stop());
@@ -189,11 +291,16 @@ mod loom_tests {
     /// The second time it may be leaving the first stop.
     #[test]
     fn loom_the_world_of_one_is_stopped_again() {
-        check(1, 2, 2, 4);
+        check(1, 2, 2, false, 4);
     }
 
     #[test]
     fn loom_the_world_of_two_is_stopped() {
-        check(2, 1, 1, 2);
+        check(2, 1, 1, false, 2);
+    }
+
+    #[test]
+    fn loom_the_world_of_one_who_stands_is_stopped_again() {
+        check(1, 1, 2, true, 3);
     }
 }

@@ -48,6 +48,7 @@ mod shared_heap;
 #[cfg(test)]
 mod sim_test;
 pub mod spawn;
+pub mod stops;
 pub mod subsystem;
 pub mod task;
 pub mod test_hooks;

@@ -374,7 +374,12 @@ impl Scheduler {
             // Looking for work has taken time.
             let since = self.vm.platform.now_ns().saturating_sub(self.local.now_ns);
             let timeout = next_timer_ns.map(|ns| Duration::from_nanos(ns.saturating_sub(since)));
-            self.park_and_trim(timeout);
+            if shared::is_on() {
+                let vm = self.vm;
+                vm.schedulers.stand_at_safepoint(|| self.park_and_trim(timeout));
+            } else {
+                self.park_and_trim(timeout);
+            }
         }
         self.dispatcher.after_park(&self.local, parked);
         self.serve();

@@ -2,6 +2,7 @@
 
 use crate::vm::Vm;
 use crate::{Process, ProcessTable};
+use myriad_heap::phases::{Phase, measured};
 use myriad_heap::shared::{self, World};
 use myriad_heap::{Heap, Roots};
 use myriad_sched::microstate::{State, within};
@@ -44,13 +45,16 @@ impl Vm {
     /// Stops the world and collects the one heap, if that is still due. Another thread may do so just now: then the caller has to stop.
     pub(crate) fn collect_shared(&'static self) {
         let gc = within(State::Gc);
+        let asked = self.platform.now_ns();
         let Some(stopped) = self.schedulers.stop_world(PATIENCE) else { return };
+        self.stops.asked.note(self.platform.now_ns() - asked);
         if !shared::is_due() {
             return;
         }
         // SAFETY: all schedulers and private threads stand (sched.safepoint/SF2).
-        let help = unsafe { shared::collect(&mut Stopped(&self.processes)) };
+        let help = unsafe { measured(Phase::Minor, || shared::collect(&mut Stopped(&self.processes))) };
         drop(stopped);
+        self.stops.whole.note(self.platform.now_ns() - asked);
         drop(gc);
         help.into_iter().for_each(|help| self.help(help));
     }

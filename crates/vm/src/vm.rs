@@ -10,6 +10,7 @@ use crate::literals::Literals;
 use crate::parts::PartTable;
 use crate::release::Release;
 use crate::runtime::{CodeServer, ProcessTable, Signal};
+use crate::stops::Stops;
 use crate::test_hooks::TestHooks;
 use crate::tracer::switches::{MIGRATION, Switches};
 use crate::upcalls::{Engine, Observer, Part, Subsystem, Tracer};
@@ -50,6 +51,8 @@ pub struct Vm {
     pub binding: Binding,
     /// Which schedulers are to give memory back.
     pub(crate) clean_up: CleanUp,
+    /// How long all processes stood for collections of the one heap.
+    pub stops: Stops,
     /// Literals that are to go.
     pub literals: Literals,
     /// The timers of all schedulers.
@@ -151,6 +154,7 @@ impl Vm {
             bifs,
             schedulers: Schedulers::new(config.numbers(), config.tuning, platform.clone(), places),
             binding,
+            stops: Stops::default(),
             clean_up: CleanUp::new(config.schedulers, config.tuning.cleanup_bytes),
             literals: Literals::default(),
             timers: Timers::new(config.schedulers),

@@ -61,6 +61,7 @@ pub(super) fn get_internal_state_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
             Ok(ctx.list(&figures))
         }
         (Some(am::phases), _) => Ok(phases(ctx)),
+        (Some(am::stop), _) => Ok(stops(ctx)),
         (Some(am::stack_check), _) => match native_stack_left() {
             Some(bytes) => Ok(ctx.uint(bytes as u64)),
             None => Ok(am::notsup.term()),
@@ -98,6 +99,25 @@ fn phases(ctx: &mut Ctx<'_>) -> Term {
         ctx.tuple(&pair)
     });
     ctx.list(&parts)
+}
+
+/// How long all processes stood for collections of the one heap, `{UntilAllStood, Whole}`, each a list of `{Ns, Count}`; `undefined` where each has its own.
+fn stops(ctx: &mut Ctx<'_>) -> Term {
+    if !myriad_heap::shared::is_on() {
+        return am::undefined.term();
+    }
+    let stops = &ctx.vm.stops;
+    let lists = [&stops.asked, &stops.whole].map(|durations| {
+        let durations = durations.each().collect::<Vec<_>>().into_iter();
+        let pairs: Vec<Term> = durations
+            .map(|(ns, count)| {
+                let pair = [ctx.uint(ns), ctx.uint(count)];
+                ctx.tuple(&pair)
+            })
+            .collect();
+        ctx.list(&pairs)
+    });
+    ctx.tuple(&lists)
 }
 
 /// The unique integer that a scheduler makes as its `count`-th.
