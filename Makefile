@@ -7,7 +7,8 @@ PROGRAM ?=
 ARGS ?=
 SUITES ?=
 FUZZ_SECONDS ?= 60
-# `make test` runs a third of OTP's own suites, each commit the next one, every other time round in machine code, and begins no case after so many minutes.
+# `make test` runs a third of OTP's own suites, each commit the next one, every other time round in machine code, two of five commits with hybrid or shared
+# heaps, and begins no case after so many minutes.
 SHORT_MINUTES := 12
 
 # Calls that `make test` makes of built-ins on both VMs, for how long it makes modules, how much damaged code it runs, and how long it
@@ -25,6 +26,9 @@ MISUSES ?= 500
 SEEDS ?= 1..3400
 SECONDS ?= 600
 SEED ?=
+# How the processes of the VM under test have their memory: private, hybrid or shared; as it does by itself where none is said.
+HEAP ?=
+WITH_HEAP = $(if $(HEAP),--heap $(HEAP))
 
 # The nightly compiler that miri and libFuzzer run on. Every other target has the compiler of rust-toolchain.toml.
 export NIGHTLY := nightly-2026-10-30
@@ -38,7 +42,8 @@ help:
 	@echo "make own-modules                         compile erl/*.erl, which the emulator embeds"
 	@echo "make test                                every test; test-rust, test-fuzz, test-erlang, test-spread, test-checked, test-projects, test-conformance: its parts"
 	@echo "make record                              record tests/expected anew from OTP"
-	@echo "make conformance [SUITES=\"big map\"]      OTP's own suites (docs/conformance.md)"
+	@echo "make conformance [SUITES=\"big map\"]      OTP's own suites (docs/conformance.md); with HEAP=hybrid or HEAP=shared the VM has its memory so, here and"
+	@echo "                                         in projects, differential, generated, soak and servers"
 	@echo "make projects                            Elixir, rebar3 and Dialyzer at work (minutes), on OTP and on Myriad"
 	@echo "make differential [SEED=1 CALLS=500000]    random calls of built-ins on OTP and on Myriad"
 	@echo "make generated [SEED=1 SECONDS=600]        random modules, called on OTP and on Myriad"
@@ -209,10 +214,10 @@ faults: build
 test-projects: build
 	@tools/setup projects
 	@echo "== projects of Elixir and rebar3"
-	@cargo xtask projects
+	@cargo xtask projects $(WITH_HEAP)
 
 projects: test-projects
-	@cargo xtask projects dialyzer
+	@cargo xtask projects $(WITH_HEAP) dialyzer
 
 test-conformance: build
 	@tools/setup conformance
@@ -232,13 +237,13 @@ record:
 
 conformance: build
 	@tools/setup conformance
-	@cargo xtask conf $(if $(SUITES),,--table docs/conformance.md) $(SUITES)
+	@cargo xtask conf $(WITH_HEAP) $(if $(SUITES)$(HEAP),,--table docs/conformance.md) $(SUITES)
 
 differential: build
-	@cargo xtask differential $(if $(SEED),--seed $(SEED)) --calls $(CALLS)
+	@cargo xtask differential $(WITH_HEAP) $(if $(SEED),--seed $(SEED)) --calls $(CALLS)
 
 generated: build
-	@cargo xtask generated $(if $(SEED),--seed $(SEED)) --seconds $(SECONDS)
+	@cargo xtask generated $(WITH_HEAP) $(if $(SEED),--seed $(SEED)) --seconds $(SECONDS)
 
 opcodes: build
 	@cargo xtask opcodes
@@ -250,7 +255,7 @@ nifs: build
 	@cargo xtask nifs $(if $(SEED),--seed $(SEED)) --count $(NIFS) --misuse $(MISUSES)
 
 soak: build
-	@cargo xtask soak $(if $(SEED),--seed $(SEED)) --seconds $(SECONDS)
+	@cargo xtask soak $(WITH_HEAP) $(if $(SEED),--seed $(SEED)) --seconds $(SECONDS)
 
 bench: build
 	@cargo xtask bench
@@ -282,7 +287,7 @@ many-cores: build
 
 # Real servers, unmodified, with clients that are not ours.
 servers: build
-	@tests/servers/run $(SERVERS)
+	@tests/servers/run $(WITH_HEAP) $(SERVERS)
 
 # Figures 3 and 4 of Hedqvist 1998: without threads, on workers, and with a private thread for each process.
 bench-hedqvist: build

@@ -2,12 +2,12 @@
 # everything that comes up), `PORT` (the first of twenty ports), and has called find_otp of tools/otp.sh.
 
 # Starts a server, and sets `own`, its folder, `group`, its process, and `with`, a command that gives another what the server has.
-begin_server() { # NAME VM ERL-DIRECTORY
+begin_server() { # NAME VM ERL-DIRECTORY [FLAGS OF EACH EMULATOR]
     own=$work/$1-$2
     mkdir -p "$own"
     chmod 755 "$own"
     # A port mapper of its own, which ends with it.
-    with=(env HOME="$own" WORK="$own" ERL_DIR="$3" BUILD="$work/$1" PORT="$PORT" ERL_EPMD_PORT=$((PORT + 19)))
+    with=(env HOME="$own" WORK="$own" ERL_DIR="$3" BUILD="$work/$1" PORT="$PORT" ERL_EPMD_PORT=$((PORT + 19)) ${4:+ERL_AFLAGS="$4"})
     setsid "${with[@]}" "$here/$1/start" >"$own/server.out" 2>&1 </dev/null &
     group=$!
 }

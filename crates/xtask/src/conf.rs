@@ -17,6 +17,7 @@ mod single;
 mod suite;
 mod world;
 
+use crate::heaps::{self, Heap};
 use crate::stop::{Done, Stop, verdict};
 use crate::words::Words;
 use crate::{files, json, otp, parallel, program};
@@ -34,7 +35,7 @@ pub const TAKES: &str = "[OPTION...] [SUITE...] | [--vm ERL] SUITE:CASE...
   SUITE            as `map` or `stdlib/lists`; those of tests/conformance/suites without one
   SUITE:CASE       this case alone, in a VM of its own, with what it prints
   --third N        only each third suite of those not marked slow (N = 0, 1, 2; auto: by the number of commits, every other
-                   time round --native)
+                   time round --native, of five commits one with --heap hybrid and one with --heap shared)
   --minutes M      begin no case after M minutes; what was not run is neither passed nor failed
   --short          take the records as they are; without the source package, say so and go
   --record         run the suites on OTP first, and write the records anew; done anyway where one is missing or outdated
@@ -44,15 +45,16 @@ pub const TAKES: &str = "[OPTION...] [SUITE...] | [--vm ERL] SUITE:CASE...
   --table FILE     the result as a page; --json FILE: for other programs
   --vm ERL         the VM that runs the cases (bin/erl)
   --native         every function is compiled before it first runs
+  --heap HOW       processes have their memory so: private, hybrid, shared
   --timeout S      the seconds that a case may take (60)
   -j N             so many suites at a time (as many as the machine has cores)
 
-A case listed in tests/conformance/known-failures counts as failed but does not make the exit status non-zero. One listed in
-tests/conformance/timed measures time: its second run comes after all others, and has the machine to itself.
+A case listed in tests/conformance/known-failures counts as failed but does not make the exit status non-zero;
+known-failures-HOW has what --heap HOW adds. One listed in tests/conformance/timed measures time: its second run comes after all others, and has the machine to itself.
 ";
 
 const FLAGS: [&str; 6] = ["--native", "--short", "--record", "--again", "--report", "--nodes"];
-const VALUED: [&str; 7] = ["--third", "--minutes", "--table", "--json", "--vm", "--timeout", "-j"];
+const VALUED: [&str; 8] = ["--third", "--minutes", "--table", "--json", "--vm", "--timeout", "-j", heaps::OPTION];
 
 /// More failures than this are no accident, and need not be run twice where time is short.
 const MOST_SECOND_RUNS: usize = 40;
@@ -61,6 +63,7 @@ const MOST_SECOND_RUNS: usize = 40;
 pub fn main(words: &[String]) -> Done {
     let words = Words::parse(words, &FLAGS, &VALUED)?;
     let turn = words.value("--third").map(suite::turn).transpose()?;
+    let heap = Heap::asked_for(&words)?.or(turn.and_then(|turn| turn.heap));
     let minutes: Option<u64> = words.number("--minutes")?;
     let timeout = words.number("--timeout")?.unwrap_or(60);
     let jobs = words.number("-j")?.unwrap_or_else(parallel::cores);
@@ -75,7 +78,7 @@ pub fn main(words: &[String]) -> Done {
         return Ok(verdict(words.has("--short")));
     };
     let native = words.has("--native") || turn.is_some_and(|turn| turn.native);
-    world.flags = otp::tier(native);
+    (world.flags, world.heap) = (otp::tier(native), heap);
     if !cases.is_empty() {
         return single::run(&world, &cases);
     }
@@ -90,7 +93,11 @@ pub fn main(words: &[String]) -> Done {
 fn ready(world: &World, chosen: &Chosen, native: bool) -> (Vec<Suite>, usize) {
     if let Some(third) = chosen.third {
         let option = if native { " --native" } else { "" };
-        println!("third {third}: {} suites; again with: cargo xtask conf --third {third}{option}", chosen.names.len());
+        let heap = heaps::again(world.heap);
+        println!(
+            "third {third}: {} suites; again with: cargo xtask conf --third {third}{option}{heap}",
+            chosen.names.len()
+        );
     }
     let suites = suite::find_all(world, &chosen.names);
     compile::compile(world, &suites);

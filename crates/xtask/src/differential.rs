@@ -5,6 +5,7 @@ pub mod compare;
 mod runs;
 
 use crate::files::{self, top};
+use crate::heaps::{self, Heap};
 use crate::json::{self, Json};
 use crate::otp::{self, Otp};
 use crate::stop::{Done, Stop, verdict};
@@ -13,7 +14,7 @@ use compare::{Calls, Difference};
 use runs::{Made, Runs};
 
 /// The words that the command takes.
-pub const TAKES: &str = "[--seed N] [--calls N] [--module MODULE] [--flags WORDS] [--shown N] [--width N] [--timeout S] [--json FILE]
+pub const TAKES: &str = "[--seed N] [--calls N] [--module MODULE] [--flags WORDS] [--heap HOW] [--shown N] [--width N] [--timeout S] [--json FILE]
   [--show NUMBER]
   --seed N          what is drawn; a new one without it
   --calls N         how many calls (300000)
@@ -21,6 +22,7 @@ pub const TAKES: &str = "[--seed N] [--calls N] [--module MODULE] [--flags WORDS
                     with arguments, diff_printing terms to be printed in lines, diff_etf external terms with faults
   --show NUMBER     this call of the seed alone, with its outcome on both VMs
   --flags WORDS     further flags for both VMs, such as '+pc unicode'
+  --heap HOW        Myriad's processes have their memory so: private, hybrid, shared
   --shown N         show so many of the calls that differ (12); --width N: so much of a line (500)
   --timeout S       the seconds that a VM may take (1800)
   --json FILE       the result for other programs
@@ -31,7 +33,18 @@ const FUNCTIONS_SHOWN: usize = 30;
 
 /// Makes the calls, and says which differ.
 pub fn main(words: &[String]) -> Done {
-    let valued = ["--seed", "--calls", "--module", "--flags", "--shown", "--width", "--timeout", "--show", "--json"];
+    let valued = [
+        "--seed",
+        "--calls",
+        "--module",
+        "--flags",
+        "--shown",
+        "--width",
+        "--timeout",
+        "--show",
+        "--json",
+        heaps::OPTION,
+    ];
     let words = Words::parse(words, &[], &valued)?.nothing_else()?;
     let shown = Shown {
         calls: words.number("--shown")?.unwrap_or(12),
@@ -46,6 +59,7 @@ pub fn main(words: &[String]) -> Done {
         calls: words.number("--calls")?.unwrap_or(300_000),
         module: words.value("--module").unwrap_or_default().to_owned(),
         flags: words.value("--flags").unwrap_or_default().split_whitespace().map(str::to_owned).collect(),
+        heap: Heap::asked_for(&words)?,
         timeout: words.number("--timeout")?.unwrap_or(1800),
         oracle: otp.erl(),
         here: otp::here(),
@@ -159,7 +173,8 @@ mod tests {
         let [seed, calls] = [7, 3];
         let nowhere = std::path::PathBuf::new();
         let (module, flags, oracle) = (String::new(), vec![], nowhere.clone());
-        let runs = Runs { seed, calls, module, flags, timeout: 1, oracle, here: nowhere.clone(), work: nowhere };
+        let runs =
+            Runs { seed, calls, module, flags, heap: None, timeout: 1, oracle, here: nowhere.clone(), work: nowhere };
         let outcomes = "1 a m:f/1\n2 b m:g/1\n";
         let here = Made { status: 139, outcomes: outcomes.to_owned(), log: String::new(), starts: vec![1] };
         let compared = Calls::compare("1 a m:f/1\n2 c m:g/1\n3 d m:h/1\n", outcomes);

@@ -8,6 +8,7 @@ mod outcomes;
 
 use crate::differential::compare::{cut, lines_that_differ};
 use crate::files::{self, top};
+use crate::heaps::{self, Heap};
 use crate::json;
 use crate::otp::{self, Otp};
 use crate::parallel;
@@ -20,12 +21,13 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// The words that the command takes.
-pub const TAKES: &str = "[--seed N] [--count N] [--seconds N] [--calls N] [-j N] [--shown N] [--width N] [--json FILE]
+pub const TAKES: &str = "[--seed N] [--count N] [--seconds N] [--calls N] [--heap HOW] [-j N] [--shown N] [--width N] [--json FILE]
   [--show MODULE[:FUNCTION:CALL]] [--instructions]
   --seed N         what is drawn; a new one without it
   --count N        how many modules (300; as many as there is time for with --seconds)
   --seconds N      begin none after so many seconds
   --calls N        how many calls of each function (40)
+  --heap HOW       the processes of Myriad have their memory so: private, hybrid, shared
   -j N             how many modules at a time (one for each core)
   --shown N        show so many of the functions that differ (12); --width N: so much of a line (1500)
   --show MODULE    the module of this number of the seed; MODULE:FUNCTION:CALL: a call of it, with its outcome on both VMs. The module stays
@@ -57,7 +59,8 @@ const IN_A_BATCH: u64 = 16;
 
 /// Makes modules, calls their functions, and says what differs.
 pub fn main(words: &[String]) -> Done {
-    let valued = ["--seed", "--count", "--seconds", "--calls", "-j", "--shown", "--width", "--json", "--show"];
+    let valued =
+        ["--seed", "--count", "--seconds", "--calls", "-j", "--shown", "--width", "--json", "--show", heaps::OPTION];
     let words = Words::parse(words, &["--instructions"], &valued)?.nothing_else()?;
     let seconds: Option<u64> = words.number("--seconds")?;
     let count = words.number("--count")?.unwrap_or(if seconds.is_some() { 1_000_000 } else { 300 });
@@ -70,6 +73,7 @@ pub fn main(words: &[String]) -> Done {
         calls: words.number("--calls")?.unwrap_or(40),
         oracle: otp.erl(),
         here: otp::here(),
+        heap: Heap::asked_for(&words)?,
         work: top().join("target/generated"),
     };
     let tests = top().join("tests");
@@ -125,7 +129,11 @@ fn report(setting: &Setting, found: &Found, shown: &Shown) -> Result<(), Stop> {
     for difference in found.one_of_each_function().into_iter().take(shown.functions) {
         println!("-- {} ({}) of seed {seed}: the call, OTP (<), Myriad (>)", difference.place, difference.way);
         print!("{}", told(setting, &difference.place, shown.width)?);
-        println!("   again with: cargo xtask generated --seed {seed} --show {}", difference.place);
+        println!(
+            "   again with: cargo xtask generated --seed {seed}{} --show {}",
+            heaps::again(setting.heap),
+            difference.place
+        );
     }
     let late = if counts.late == 0 { String::new() } else { format!("; {} took too long on OTP", counts.late) };
     println!(

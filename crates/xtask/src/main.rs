@@ -8,6 +8,7 @@ mod conf;
 mod differential;
 mod files;
 mod generated;
+mod heaps;
 mod json;
 mod launcher;
 mod mutants;

@@ -5,6 +5,7 @@
 //! are compared, what differs from run to run is made equal by `tests/projects/equal.sed`.
 
 use crate::files::{self, top};
+use crate::heaps::{self, Heap};
 use crate::json::{self, Json};
 use crate::otp::Otp;
 use crate::parallel;
@@ -16,9 +17,10 @@ use std::process::Command;
 use std::time::Instant;
 
 /// The words that the command takes.
-pub const TAKES: &str = "[--keep] [--timeout S] [--lines N] [--json FILE] [PART...]
+pub const TAKES: &str = "[--keep] [--heap HOW] [--timeout S] [--lines N] [--json FILE] [PART...]
   PART          mix, iex, rebar3 (these three without one), dialyzer (minutes: a PLT of erts, kernel and stdlib)
   --keep        leave the projects in target/projects
+  --heap HOW    the processes of Myriad have their memory so: private, hybrid, shared
   --timeout S   the seconds that a part may take (900)
   --lines N     show so many lines of what differs (60)
   --json FILE   the result for other programs
@@ -29,17 +31,17 @@ const PARTS: [&str; 3] = ["mix", "iex", "rebar3"];
 
 /// Makes the projects on both VMs, and compares what was printed.
 pub fn main(words: &[String]) -> Done {
-    let words = Words::parse(words, &["--keep"], &["--timeout", "--lines", "--json"])?;
+    let words = Words::parse(words, &["--keep"], &["--timeout", "--lines", "--json", heaps::OPTION])?;
     let (timeout, shown) = (words.number("--timeout")?.unwrap_or(900), words.number("--lines")?.unwrap_or(60));
     let given: Vec<&str> = words.rest.iter().map(String::as_str).collect();
     let parts = if given.is_empty() { PARTS.to_vec() } else { given };
     if let Some(part) = parts.iter().find(|part| !script(part).exists()) {
         return Err(Stop::Usage(format!("no part {part}")));
     }
-    let otp = Otp::find()?;
+    let (otp, heap) = (Otp::find()?, Heap::asked_for(&words)?);
     let mut made = Vec::new();
     for part in parts {
-        made.push((part, run_part(part, &otp, timeout, shown)?));
+        made.push((part, run_part(part, &otp, heap, timeout, shown)?));
         if !words.has("--keep") {
             ["otp", "myriad"].iter().for_each(|vm| forget(&work(part).join(vm)));
         }
@@ -50,7 +52,7 @@ pub fn main(words: &[String]) -> Done {
         println!("{} lines passed", made.iter().filter_map(|(_, lines)| *lines).sum::<usize>());
     } else {
         println!("failing parts: {} (texts in target/projects)", bad.join(" "));
-        println!("one of them again: cargo xtask projects --keep {}", bad[0]);
+        println!("one of them again: cargo xtask projects --keep{} {}", heaps::again(heap), bad[0]);
     }
     Ok(verdict(bad.is_empty()))
 }
@@ -75,13 +77,13 @@ fn forget(folder: &Path) {
 }
 
 /// Runs a part on both; how many lines are the same, if all are.
-fn run_part(part: &str, otp: &Otp, timeout: u64, shown: usize) -> Result<Option<usize>, Stop> {
+fn run_part(part: &str, otp: &Otp, heap: Option<Heap>, timeout: u64, shown: usize) -> Result<Option<usize>, Stop> {
     let began = Instant::now();
     let work = work(part);
     let folders = [work.join("otp"), work.join("myriad")];
-    let vms = folders.iter().zip([otp.root.join("bin"), top().join("bin")]).collect();
-    parallel::each(vms, 2, |(folder, vm)| {
-        run_one(folder, part, &vm, timeout).unwrap_or_else(|stop| eprintln!("{part}: {stop:?}"));
+    let vms = folders.iter().zip([(otp.root.join("bin"), None), (top().join("bin"), heap)]).collect();
+    parallel::each(vms, 2, |(folder, (vm, heap))| {
+        run_one(folder, part, &vm, heap, timeout).unwrap_or_else(|stop| eprintln!("{part}: {stop:?}"));
     });
     let texts = folders.map(|folder| folder.join("text"));
     let difference = work.join("diff");
@@ -98,13 +100,13 @@ fn run_part(part: &str, otp: &Otp, timeout: u64, shown: usize) -> Result<Option<
 }
 
 /// Runs a part on the VM of a folder; what it prints goes to `text`, made equal.
-fn run_one(folder: &Path, part: &str, vm: &Path, timeout: u64) -> Result<(), Stop> {
+fn run_one(folder: &Path, part: &str, vm: &Path, heap: Option<Heap>, timeout: u64) -> Result<(), Stop> {
     files::remove_folder(folder);
     for inner in ["home", "project"] {
         files::make_folder(&folder.join(inner))?;
     }
     let raw = folder.join("raw");
-    let status = program::run_to(&mut command(folder, part, vm, timeout)?, files::create(&raw)?)?;
+    let status = program::run_to(&mut command(folder, part, vm, heap, timeout)?, files::create(&raw)?)?;
     let said = std::fs::read(&raw).unwrap_or_default();
     let mut text = files::replaced(&said, folder.as_os_str().as_encoded_bytes(), b"DIR");
     text.extend(format!("exit status: {status}\n").bytes());
@@ -114,7 +116,7 @@ fn run_one(folder: &Path, part: &str, vm: &Path, timeout: u64) -> Result<(), Sto
     program::run(equal.stdout(files::create(&folder.join("text"))?)).map(drop)
 }
 
-fn command(folder: &Path, part: &str, vm: &Path, timeout: u64) -> Result<Command, Stop> {
+fn command(folder: &Path, part: &str, vm: &Path, heap: Option<Heap>, timeout: u64) -> Result<Command, Stop> {
     let mut command = program::limited(timeout, "bash");
     command.arg(script(part)).current_dir(folder.join("project"));
     for name in ["ERL_COMPILER_OPTIONS", "ELIXIR_ERL_OPTIONS", "MIX_ENV", "REBAR_CONFIG"] {
@@ -123,6 +125,7 @@ fn command(folder: &Path, part: &str, vm: &Path, timeout: u64) -> Result<Command
     program::without_flags(&mut command).env("PATH", program::first_in_path(vm)?);
     command.env("PROJECTS", top().join("tests/projects")).env("HOME", folder.join("home")).env("LC_ALL", "C.UTF-8");
     command.env("TZ", "UTC").env("ERL_CRASH_DUMP", "/dev/null").env("NO_COLOR", "1");
+    heaps::give(&mut command, heap);
     Ok(command)
 }
 

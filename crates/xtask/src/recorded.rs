@@ -7,6 +7,7 @@ mod compare;
 mod run;
 
 use crate::files::{self, top};
+use crate::heaps::{self, Heap};
 use crate::json::{self, Json};
 use crate::otp::{self, Otp};
 use crate::stop::{Done, Stop, verdict};
@@ -43,11 +44,12 @@ pub fn main(words: &[String]) -> Done {
     let words = Words::parse(
         words,
         &["--record", "--sequential", "--native"],
-        &["--vm", "-j", "--json", "--timeout", "--lines", "--schedulers", "--yields", "--migrate", "--heap"],
+        &["--vm", "-j", "--json", "--timeout", "--lines", "--schedulers", "--yields", "--migrate", heaps::OPTION],
     )?;
     let jobs = words.number("-j")?.unwrap_or_else(parallel::cores);
     let timeout = words.number("--timeout")?.unwrap_or(90);
     let shown = words.number("--lines")?.unwrap_or(20);
+    let heap = Heap::asked_for(&words)?;
     let mut names = names(&words.rest)?;
     let schedulers = words.number::<u16>("--schedulers")?;
     let (yields, migrate) = (words.number::<u64>("--yields")?, words.number::<u64>("--migrate")?);
@@ -75,7 +77,7 @@ pub fn main(words: &[String]) -> Done {
         schedulers.map(|n| format!("+S {n}:{n} +scl false")),
         yields.map(|seed| format!("+JMyields {seed}")),
         migrate.map(|seed| format!("+JMmigrate {seed}")),
-        words.value("--heap").map(|how| format!("+heap={how}")),
+        heap.map(Heap::flag),
         words.has("--native").then(|| otp::NATIVE.join(" ")),
     ];
     let flags = flags.into_iter().flatten().collect::<Vec<_>>().join(" ");
@@ -85,7 +87,7 @@ pub fn main(words: &[String]) -> Done {
     if record {
         return recorded(&world, &names);
     }
-    let judged = judge(&world, &names, words.value("--heap").unwrap_or("private"))?;
+    let judged = judge(&world, &names, heap.unwrap_or(Heap::PRIVATE))?;
     let good = report(&world, &judged, shown);
     json::result(&words, "recorded", good, || found(&judged))?;
     Ok(verdict(good))
@@ -133,8 +135,8 @@ fn recorded(world: &World, names: &[String]) -> Done {
     Ok(ExitCode::SUCCESS)
 }
 
-fn judge(world: &World, names: &[String], heap: &str) -> Result<Vec<Judged>, Stop> {
-    let lists = ["known-failures".to_owned(), format!("known-failures-{heap}")];
+fn judge(world: &World, names: &[String], heap: Heap) -> Result<Vec<Judged>, Stop> {
+    let lists = ["known-failures".to_owned(), format!("known-failures-{}", heap.name())];
     let known = Known::parse(&lists.map(|list| files::read_if_there(&world.tests.join(list))).concat());
     names.iter().map(|name| compare::judge(world, name, known.lines(name))).collect()
 }

@@ -1,6 +1,7 @@
 //! `cargo xtask soak`: processes, ports, tables, timers, code and tracing churn side by side; nothing may be lost, nothing stay.
 
 use crate::files::{self, top};
+use crate::heaps::{self, Heap};
 use crate::json::{self, Json};
 use crate::otp::{self, Otp};
 use crate::stop::{Done, Stop, verdict};
@@ -9,12 +10,13 @@ use crate::{program, said};
 
 /// The words that the command takes.
 pub const TAKES: &str =
-    "[--seconds N] [--seed N] [--vm ERL] [--patience S] [--native] [--only NAMES] [--json FILE] [--show PHASE:DRIVER:NUMBER]
+    "[--seconds N] [--seed N] [--vm ERL] [--patience S] [--native] [--heap HOW] [--only NAMES] [--json FILE] [--show PHASE:DRIVER:NUMBER]
   --seconds N    how long (600)
   --seed N       what is drawn; a new one without it
   --vm ERL       the VM (bin/erl)
   --patience S   the seconds that an episode may take (120), for a VM that a sanitizer makes slow
   --native       every function is compiled before it first runs
+  --heap HOW     processes have their memory so: private, hybrid, shared
   --only NAMES   the episodes of these names alone, with commas between them
   --show PHASE:DRIVER:NUMBER   this episode of the seed alone, as what fails is named
   --json FILE    the result for other programs
@@ -25,12 +27,13 @@ pub fn main(words: &[String]) -> Done {
     let words = Words::parse(
         words,
         &["--native"],
-        &["--seconds", "--seed", "--vm", "--patience", "--show", "--only", "--json"],
+        &["--seconds", "--seed", "--vm", "--patience", "--show", "--only", "--json", heaps::OPTION],
     )?
     .nothing_else()?;
     let seconds: u64 = words.number("--seconds")?.unwrap_or(600);
     let patience: u64 = words.number("--patience")?.unwrap_or(120);
     let seed = words.seed()?;
+    let heap = Heap::asked_for(&words)?;
     let one = words.value("--show").map(episode).transpose()?;
     let vm = words.value("--vm").map_or_else(|| Ok(otp::here()), program::find)?;
     let work = top().join("target/soak");
@@ -43,17 +46,21 @@ pub fn main(words: &[String]) -> Done {
     match one {
         Some([phase, driver, number]) => command.args(["show", &seed.to_string(), phase, driver, number]).arg(&scratch),
         None => {
-            println!("soak: {seconds} seconds, seed {seed}");
+            println!("soak: {seconds} seconds, seed {seed}{}", heaps::again(heap));
             command.args(["main", &seed.to_string(), &seconds.to_string()]).arg(&scratch)
         }
     };
     command.env("SOAK_ONLY", words.value("--only").unwrap_or_default());
     program::without_flags(&mut command).env("LC_ALL", "C.UTF-8").env("ERL_CRASH_DUMP", work.join("erl_crash.dump"));
+    heaps::give(&mut command, heap);
     let (status, said) = program::run_and_keep(command.env("SOAK_PATIENCE", patience.to_string()))?;
     files::remove_folder(&scratch);
     json::result(&words, "soak", status == 0, || found(seed, status, &said))?;
     if status != 0 && one.is_none() {
-        println!("soak: exit status {status}; again with: cargo xtask soak --seconds {seconds} --seed {seed}");
+        println!(
+            "soak: exit status {status}; again with: cargo xtask soak --seconds {seconds} --seed {seed}{}",
+            heaps::again(heap)
+        );
     }
     Ok(verdict(status == 0))
 }

@@ -3,13 +3,14 @@
 use super::case::{Case, Outcome};
 use super::world::World;
 use crate::files;
+use crate::heaps::Heap;
 use crate::json::Json;
 use crate::stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known of cases beforehand; they are named as [`Case::id`] does.
 pub struct Facts {
-    /// Those that fail, and why (`tests/conformance/known-failures`).
+    /// Those that fail, and why (`tests/conformance/known-failures`, and the list of the architecture of heaps).
     pub known: BTreeMap<String, String>,
     /// Those that measure time (`tests/conformance/timed`).
     pub timed: BTreeSet<String>,
@@ -18,7 +19,10 @@ pub struct Facts {
 impl Facts {
     /// Reads the lists.
     pub fn read(world: &World) -> Result<Facts, Stop> {
-        let known = rows(&files::read(&world.parts.join("known-failures"))?).into_iter().collect();
+        let all = files::read(&world.parts.join("known-failures"))?;
+        let of_heap = format!("known-failures-{}", world.heap.unwrap_or(Heap::PRIVATE).name());
+        let of_heap = files::read_if_there(&world.parts.join(of_heap));
+        let known = [all, of_heap].iter().flat_map(|list| rows(list)).collect();
         let timed = rows(&files::read(&world.parts.join("timed"))?).into_iter().map(|(id, _)| id).collect();
         Ok(Facts { known, timed })
     }

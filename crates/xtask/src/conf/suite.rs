@@ -2,6 +2,7 @@
 
 use super::world::World;
 use crate::files::{self, top};
+use crate::heaps::Heap;
 use crate::program;
 use crate::stop::Stop;
 use std::path::{Path, PathBuf};
@@ -123,21 +124,29 @@ fn listed(list: &str, third: Option<usize>) -> Vec<String> {
     }
 }
 
-/// A third of the list, and whether it is the turn of machine code for every function.
+/// A third of the list, and whose turn it is beside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Turn {
     pub third: usize,
+    /// Of machine code for every function.
     pub native: bool,
+    /// Of this architecture of heaps.
+    pub heap: Option<Heap>,
+}
+
+/// The architectures' turns: five, so that within thirty commits each third is run with and without machine code in all of them.
+const HEAPS: [Heap; 5] = [Heap::PRIVATE, Heap::HYBRID, Heap::PRIVATE, Heap::SHARED, Heap::PRIVATE];
+
+/// The turn of a commit, by its number.
+fn turn_of(number: usize) -> Turn {
+    Turn { third: number % 3, native: number / 3 % 2 == 1, heap: Some(HEAPS[number % HEAPS.len()]) }
 }
 
 /// The turn that a word names.
 pub fn turn(word: &str) -> Result<Turn, Stop> {
     match word {
-        "auto" => {
-            let number = this_commit()?;
-            Ok(Turn { third: number % 3, native: number / 3 % 2 == 1 })
-        }
-        "0" | "1" | "2" => Ok(Turn { third: usize::from(word.as_bytes()[0] - b'0'), native: false }),
+        "auto" => this_commit().map(turn_of),
+        "0" | "1" | "2" => Ok(Turn { third: usize::from(word.as_bytes()[0] - b'0'), native: false, heap: None }),
         _ => Err(Stop::Usage(format!("--third {word}: 0, 1, 2 or auto"))),
     }
 }
@@ -181,9 +190,18 @@ mod tests {
         assert_eq!(listed(LIST, Some(1)), ["a/three"]);
         assert!(
             turn("auto").unwrap().third < 3
-                && turn("2").unwrap() == Turn { third: 2, native: false }
+                && turn("2").unwrap() == Turn { third: 2, native: false, heap: None }
                 && turn("3").is_err()
         );
+    }
+
+    #[test]
+    fn each_third_has_its_turn_in_each_architecture_with_and_without_machine_code() {
+        for heap in [Heap::PRIVATE, Heap::HYBRID, Heap::SHARED] {
+            for (third, native) in [0, 1, 2].into_iter().flat_map(|third| [(third, false), (third, true)]) {
+                assert!((700..730).map(turn_of).any(|turn| turn == Turn { third, native, heap: Some(heap) }));
+            }
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::suite::Suite;
 use crate::files::{self, top};
+use crate::heaps::{self, Heap};
 use crate::otp::{self, Otp};
 use crate::program;
 use crate::stop::Stop;
@@ -21,6 +22,8 @@ pub struct World {
     pub vm: PathBuf,
     /// Flags of its own.
     pub flags: &'static [&'static str],
+    /// How its processes have their memory.
+    pub heap: Option<Heap>,
     /// The seconds that a case may take.
     pub timeout: u64,
     /// How many suites or cases run side by side.
@@ -47,7 +50,20 @@ impl World {
         let version = files::read(&source.join("../version"))?.trim().to_owned();
         let (parts, work) = (top.join("tests/conformance"), top.join("target/conformance"));
         let (otp, vm) = (Otp::find()?, vm.unwrap_or_else(otp::here));
-        let world = World { began, deadline: None, otp, vm, flags: &[], timeout, jobs, source, version, parts, work };
+        let world = World {
+            began,
+            deadline: None,
+            otp,
+            vm,
+            flags: &[],
+            heap: None,
+            timeout,
+            jobs,
+            source,
+            version,
+            parts,
+            work,
+        };
         world.compile_runner()?;
         Ok(Some(world))
     }
@@ -107,6 +123,7 @@ impl World {
         let mut command = program::limited(seconds, vm);
         if vm == self.vm {
             command.args(self.flags);
+            heaps::give(&mut command, self.heap);
         }
         command.args(["-noshell", "-boot", "start_sasl", "-pa"]).arg(self.ebin(suite)).arg(self.runner());
         if suite.application == "kernel" && suite.name.starts_with("gen_") {

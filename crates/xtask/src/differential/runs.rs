@@ -1,6 +1,7 @@
 //! Making the calls on both VMs.
 
 use crate::files;
+use crate::heaps::{self, Heap};
 use crate::program;
 use crate::stop::Stop;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,8 @@ pub struct Runs {
     pub module: String,
     /// Flags of both VMs.
     pub flags: Vec<String>,
+    /// How the processes of Myriad have their memory.
+    pub heap: Option<Heap>,
     /// The seconds that a VM may take.
     pub timeout: u64,
     /// OTP's `erl`.
@@ -61,7 +64,9 @@ impl Runs {
     /// The options that are needed to draw the same calls again, but for the seed.
     pub fn options(&self) -> String {
         let module = if self.module.is_empty() { String::new() } else { format!("--module {} ", self.module) };
-        if self.flags.is_empty() { module } else { format!("{module}--flags '{}' ", self.flags.join(" ")) }
+        let flags = if self.flags.is_empty() { String::new() } else { format!("--flags '{}' ", self.flags.join(" ")) };
+        let heap = self.heap.map_or_else(String::new, |heap| format!("{} {} ", heaps::OPTION, heap.name()));
+        format!("{module}{flags}{heap}")
     }
 
     /// All calls on both VMs, at the same time. Where OTP needed several VMs, those of Myriad start where they did, for what a call gives
@@ -155,6 +160,9 @@ impl Runs {
         command.args(["-run", "diff_run", what, &self.seed.to_string()]).current_dir(&self.work);
         program::without_flags(&mut command).env("LC_ALL", "C.UTF-8").env("TZ", "UTC");
         command.env("ERL_CRASH_DUMP", self.work.join("erl_crash.dump")).env("DIFF_ONLY", &self.module);
+        if erl != self.oracle {
+            heaps::give(&mut command, self.heap);
+        }
         command
     }
 }

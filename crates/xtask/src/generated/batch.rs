@@ -3,6 +3,7 @@
 use super::Way;
 use super::outcomes::{Outcomes, Place};
 use crate::files;
+use crate::heaps::{self, Heap};
 use crate::json::Json;
 use crate::program;
 use crate::stop::{Done, Stop, verdict};
@@ -27,6 +28,8 @@ pub struct Setting {
     pub oracle: PathBuf,
     /// Myriad's.
     pub here: PathBuf,
+    /// How its processes have their memory.
+    pub heap: Option<Heap>,
     /// The folder for what is compiled and what comes out.
     pub work: PathBuf,
 }
@@ -266,6 +269,9 @@ impl Setting {
         command.args(["-run", "generated", what, &self.seed.to_string()]).current_dir(&self.work);
         program::without_flags(&mut command).env("LC_ALL", "C.UTF-8");
         command.env("ERL_CRASH_DUMP", self.work.join("erl_crash.dump"));
+        if erl != self.oracle {
+            heaps::give(&mut command, self.heap);
+        }
         command
     }
 }
