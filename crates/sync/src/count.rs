@@ -96,10 +96,11 @@ mod tests {
 }
 
 /// Caught when tried: Relaxed for the Release or without the fence in `release_some`; `hold` instead of `try_hold`; freeing before
-/// the object is taken out of the table.
+/// the object is taken out of the table; of a bundle also: a message that is sent before it is counted.
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::Count;
+    use crate::atomic::{AtomicBool, Ordering};
     use crate::cell::UnsafeCell;
     use crate::{LockClass, Mutex};
     use loom::thread;
@@ -170,6 +171,88 @@ mod loom_tests {
             finders.into_iter().for_each(|f| f.join().unwrap());
             // SAFETY: the other threads have ended.
             assert!(!*shared.table.lock() && !shared.object.with(|there| unsafe { *there }));
+        });
+    }
+
+    /// A bundle (crate `heap`): it holds another one, and holders release it while a message to it is in flight.
+    struct Bundle {
+        count: Count,
+        there: UnsafeCell<bool>,
+        holds: Option<Arc<Bundle>>,
+    }
+
+    // SAFETY: the cell is read by holders and written by the last (N1), which loom checks.
+    unsafe impl Sync for Bundle {}
+    // SAFETY: as above.
+    unsafe impl Send for Bundle {}
+
+    impl Bundle {
+        fn new(holds: Option<Arc<Bundle>>) -> Arc<Bundle> {
+            Arc::new(Bundle { count: Count::new(), there: UnsafeCell::new(true), holds })
+        }
+
+        /// A term of it leads into the bundles that it holds.
+        fn look(&self) {
+            // SAFETY: held.
+            assert!(self.there.with(|there| unsafe { *there }));
+            self.holds.iter().for_each(|held| held.look());
+        }
+
+        fn release(&self) {
+            if self.count.release() {
+                // SAFETY: N1.
+                self.there.with_mut(|there| unsafe { *there = false });
+                self.holds.iter().for_each(|held| held.release());
+            }
+        }
+    }
+
+    #[test]
+    fn loom_the_last_holder_frees_a_bundle_whether_its_message_arrives_or_not() {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(3);
+        model.check(|| {
+            let inner = Bundle::new(None);
+            inner.count.hold();
+            let outer = Bundle::new(Some(inner.clone()));
+            outer.count.hold();
+            let in_flight = Arc::new(AtomicBool::new(false));
+            let receiver = {
+                let (outer, in_flight) = (outer.clone(), in_flight.clone());
+                // Acquire: pairs with the Release below, as a mailbox does. (No `swap`: of one that finds nothing loom would not see which came first, it or the
+                // message.)
+                thread::spawn(move || {
+                    if in_flight.compare_exchange(true, false, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+                        outer.look();
+                        outer.release();
+                    }
+                })
+            };
+            // Another heap that has both.
+            let other = {
+                let (outer, inner) = (outer.clone(), inner.clone());
+                thread::spawn(move || {
+                    outer.look();
+                    outer.release();
+                    inner.look();
+                    inner.release();
+                })
+            };
+            outer.count.hold();
+            // Release: pairs with the Acquire above.
+            in_flight.store(true, Ordering::Release);
+            outer.look();
+            outer.release();
+            [receiver, other].into_iter().for_each(|thread| thread.join().unwrap());
+            // The receiver ended before: the message goes with its mailbox.
+            if in_flight.load(Ordering::Relaxed) {
+                outer.look();
+                outer.release();
+            }
+            for bundle in [outer, inner] {
+                // SAFETY: the other threads have ended.
+                assert!(bundle.count.get() == 0 && !bundle.there.with(|there| unsafe { *there }));
+            }
         });
     }
 }

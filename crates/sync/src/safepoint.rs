@@ -206,11 +206,16 @@ mod tests {
 }
 
 /// Caught when tried: no fence in `request`, none in `leave`; Relaxed for the Release of the increment, the Acquire of
-/// `stopped`, the Release of `release` or the Acquire of `block`; no second look in `block`, no look in `stand`.
+/// `stopped`, the Release of `release` or the Acquire of `block`; no second look in `block`, no look in `stand`; a sleeper that is not woken.
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::Safepoint;
+    use crate::atomic::{
+        AtomicBool,
+        Ordering::{Acquire, Relaxed, Release},
+    };
     use crate::cell::UnsafeCell;
+    use crate::parker::Parker;
     use loom::thread;
     use std::sync::Arc;
 
@@ -302,5 +307,95 @@ mod loom_tests {
     #[test]
     fn loom_the_world_of_one_who_stands_is_stopped_again() {
         check(1, 1, 2, true, 3);
+    }
+
+    /// A mutator that sleeps while it has nothing to do is not counted as stopped: who stops the world wakes it. Meanwhile a call returns that was made
+    /// elsewhere (on a dirty scheduler), and wakes it as well: it takes what has returned when the world runs.
+    struct Sleeper {
+        world: Arc<World>,
+        parker: Parker,
+        returned: AtomicBool,
+        result: UnsafeCell<u32>,
+        is_over: AtomicBool,
+    }
+
+    // SAFETY: the result is handed over by `returned`, which loom checks.
+    unsafe impl Sync for Sleeper {}
+    // SAFETY: as above.
+    unsafe impl Send for Sleeper {}
+
+    impl Sleeper {
+        /// The mutator.
+        fn run(&self) {
+            let (mut got, mut over) = (false, false);
+            while !(got && over) {
+                if self.world.safepoint.is_requested() {
+                    self.world.safepoint.block(|| {
+                        thread::yield_now();
+                        true
+                    });
+                }
+                // Acquire: pairs with the Release in `return_to`, as a mailbox does.
+                if self.returned.compare_exchange(true, false, Acquire, Relaxed).is_ok() {
+                    // SAFETY: handed over.
+                    let result = self.result.with(|result| unsafe { *result });
+                    // SAFETY: this thread's own, while it is not stopped.
+                    self.world.states[0].with_mut(|state| unsafe { *state += result });
+                    got = true;
+                }
+                // Relaxed: nothing is ordered by it.
+                over = self.is_over.load(Relaxed);
+                if !(got && over) {
+                    self.parker.park(None);
+                }
+            }
+        }
+
+        /// A dirty scheduler.
+        fn return_to(&self) {
+            // SAFETY: not handed over yet.
+            self.result.with_mut(|result| unsafe { *result = 1 });
+            // Release: pairs with the Acquire in `run`.
+            self.returned.store(true, Release);
+            self.parker.unpark();
+        }
+    }
+
+    #[test]
+    fn loom_one_that_sleeps_is_woken_to_stop_and_for_what_returns() {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(2);
+        model.check(|| {
+            let sleeper = Arc::new(Sleeper {
+                world: World::new(1),
+                parker: Parker::new(),
+                returned: AtomicBool::new(false),
+                result: UnsafeCell::new(0),
+                is_over: AtomicBool::new(false),
+            });
+            let threads = [Sleeper::run, Sleeper::return_to].map(|does| {
+                let sleeper = sleeper.clone();
+                thread::spawn(move || does(&sleeper))
+            });
+            let world = &sleeper.world;
+            world.safepoint.request();
+            while !world.safepoint.are_stopped(1) {
+                sleeper.parker.unpark();
+                thread::yield_now();
+            }
+            // SAFETY: SP1.
+            let seen = world.states[0].with_mut(|state| unsafe {
+                *state += 10;
+                *state
+            });
+            world.safepoint.release();
+            // Relaxed: the unpark orders it (sync.parker/K2).
+            sleeper.is_over.store(true, Relaxed);
+            sleeper.parker.unpark();
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+            // SAFETY: the other threads have ended.
+            let state = world.states[0].with(|state| unsafe { *state });
+            assert!((10..=11).contains(&seen) && state == 11);
+        });
     }
 }
