@@ -150,6 +150,8 @@ impl Gone {
 
 impl Drop for Bundle {
     fn drop(&mut self) {
+        #[cfg(any(test, heap_check))]
+        crate::census::unlist(self.block.addr().get());
         let off_heap = std::mem::replace(&mut self.off_heap, OffHeap::new());
         let gone = Gone { block: self.block, words: self.words, account: self.account, off_heap };
         if FREEING.replace(true) {
@@ -354,6 +356,8 @@ fn make(term: TermRef<'_>, words: usize, range: Range, holds: BTreeMap<usize, Ma
     // SAFETY: the block's first word (BU3), which is no holder; the count is taken back once.
     unsafe {
         block.write(counted as u64);
+        #[cfg(any(test, heap_check))]
+        crate::census::list(block.addr().get());
         Some((term, Magic::from_raw(counted), words))
     }
 }

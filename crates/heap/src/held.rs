@@ -338,6 +338,14 @@ impl Held {
         reached.into_iter().map(|(start, end)| start..end).collect()
     }
 
+    /// Where the blocks of bundles begin, once for each count of theirs that the heap has.
+    #[cfg(any(test, heap_check))]
+    pub(crate) fn each_count(&self, mut tell: impl FnMut(usize)) {
+        self.all().chain(self.found.values()).for_each(|hold| tell(hold.addresses.start));
+        let sent = self.sent.iter().filter_map(|sent| sent.bundle.get::<Bundle>());
+        sent.for_each(|bundle| tell(bundle.addresses().start));
+    }
+
     /// The bundles, as (address, words, how many hold it).
     pub(crate) fn each(&self, mut tell: impl FnMut(usize, usize, usize)) {
         for hold in self.all() {

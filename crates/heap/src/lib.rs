@@ -25,6 +25,7 @@
 //! | [`account`] | totals over all heaps |
 //! | [`meter`] | the work that a thread has done, by kinds, for simulators |
 //! | [`phases`] | the time that sends and collections take, by parts |
+//! | `census` | are the counts of bundles as many as their holders? (under `--cfg heap_check`, and in tests) |
 //! | `check` | the invariants below, as a function (run around each collection under `--cfg heap_check`) |
 //!
 //! Invariants of a [`Heap`] whenever its owner is not inside an operation:
@@ -42,6 +43,8 @@ pub mod account;
 mod block;
 pub mod bundle;
 mod bundle_area;
+#[cfg(any(test, heap_check))]
+pub mod census;
 #[cfg(any(test, heap_check))]
 mod check;
 pub mod collect;

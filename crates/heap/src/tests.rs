@@ -1,7 +1,7 @@
 //! The collector against a model: each root carries a hash that was put together when its term was, from its parts'
 //! hashes, never from the heap. After each collection the hash of the term as it stands in the heap must be that.
 
-mod bundles;
+pub(crate) mod bundles;
 mod exchange;
 mod in_place;
 

@@ -8,7 +8,7 @@
 //! one of the [`Holder`]s: results that a built-in on a dirty scheduler is making, trace specifications, terms that a resumption
 //! keeps for itself.
 
-use myriad_heap::{Fragment, QueueLink};
+use myriad_heap::{Fragment, Heap, QueueLink};
 use myriad_process::{Message, Packet};
 use myriad_sched::Destination;
 use myriad_term::{Boxed, Kind};
@@ -47,8 +47,9 @@ fn signal(of: &Signal, holder: Holder, visit: Visit<'_>) {
     fragment(payload.memory(), holder, Place::Heap, visit);
 }
 
-fn process(of: &Process, state: &OwnerState, visit: Visit<'_>) {
+fn process(of: &Process, state: &OwnerState, heap: &mut dyn FnMut(&Heap), visit: Visit<'_>) {
     let holder = Holder::Process(of.pid);
+    heap(&state.heap);
     state.heap.each_object(|object| visit(holder, Place::Heap, object));
     for message in state.messages.iter() {
         fragment(message.fragment(), holder, Place::Heap, visit);
@@ -74,6 +75,11 @@ fn process(of: &Process, state: &OwnerState, visit: Visit<'_>) {
 /// `visit` takes no lock.
 #[must_use]
 pub fn walk_heaps(ctx: &mut Ctx<'_>, visit: Visit<'_>) -> bool {
+    walk(ctx, &mut |_| {}, visit)
+}
+
+/// The same; `heap` gets each heap of a process.
+pub(crate) fn walk(ctx: &mut Ctx<'_>, heap: &mut dyn FnMut(&Heap), visit: Visit<'_>) -> bool {
     let vm = ctx.vm;
     let Some(_stopped) = vm.schedulers.stop_world(PATIENCE) else { return false };
     let mut magics = HashSet::new();
@@ -86,10 +92,10 @@ pub fn walk_heaps(ctx: &mut Ctx<'_>, visit: Visit<'_>) -> bool {
     };
     vm.processes.each(|other| {
         if std::ptr::eq(other, ctx.process) {
-            process(other, ctx.state, &mut all);
+            process(other, ctx.state, heap, &mut all);
         } else {
             // SAFETY: sched/SF2: no other thread touches it until `_stopped` is dropped, and there is no other reference.
-            process(other, unsafe { other.owner_state() }, &mut all);
+            process(other, unsafe { other.owner_state() }, heap, &mut all);
         }
     });
     vm.timers.each_message(|to, _, payload| {

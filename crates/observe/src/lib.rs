@@ -10,10 +10,13 @@
 //! | [`dump_file`] | reading a dump, for people: `myriad heap` |
 //! | [`info`] | `process_info/1,2`: asked, or read by a visitor |
 //! | [`stack`] | what stands on a process's Erlang stack, for people to read |
+//! | `census` | are the counts of bundles as many as their holders? (under `--cfg heap_check`) |
 //! | [`heap_walk`] | every object of every heap, message, table and timer |
 //! | [`memory`], [`allocators`] | what takes how much memory; by class and scheduler |
 
 pub mod allocators;
+#[cfg(heap_check)]
+pub mod census;
 pub mod crash_dump;
 pub mod debugger;
 pub mod dump_file;

@@ -44,6 +44,15 @@ fn halt_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         };
     }
     let Some(status) = args[0].as_usize() else { return badarg() };
+    #[cfg(heap_check)]
+    if !ctx.sched.dirty {
+        return stop_counted(ctx, status, flush, LOOKS);
+    }
+    stop(ctx, status, flush)
+}
+
+/// Stops the VM; with what is under way done first, if so.
+fn stop(ctx: &mut Ctx<'_>, status: usize, flush: bool) -> BifResult {
     if flush {
         if !ctx.sched.dirty && ctx.vm.config.dirty_io > 0 {
             return Err(Escape::Dirty(DirtyKind::Io));
@@ -53,6 +62,24 @@ fn halt_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     ctx.vm.stop((status & 0xff) as i32);
     // The process does nothing more: the VM stops.
     Err(Escape::Wait)
+}
+
+/// How often counts that are wrong are looked at again.
+#[cfg(heap_check)]
+const LOOKS: u32 = 200;
+
+/// The same, after a census of bundles: none may be held by fewer or more than are counted.
+#[cfg(heap_check)]
+fn stop_counted(ctx: &mut Ctx<'_>, status: usize, flush: bool, looks: u32) -> BifResult {
+    match myriad_observe::census::miscounts(ctx) {
+        Some(miscounts) if miscounts.is_empty() => return stop(ctx, status, flush),
+        Some(miscounts) => assert!(looks > 0, "heap/BU1: bundles have other counts than holders: {miscounts:?}"),
+        // The world did not stand, however often that was tried.
+        None if looks == 0 => return stop(ctx, status, flush),
+        None => {}
+    }
+    myriad_sync::thread::sleep(std::time::Duration::from_millis(10));
+    ctx.yield_to(Box::new(move |ctx| stop_counted(ctx, status, flush, looks - 1)))
 }
 
 fn crash(ctx: &mut Ctx<'_>, slogan: &str) -> BifResult {

@@ -2,11 +2,22 @@
 
 use super::bundles::{ALONE, bundles, sent};
 use super::{Machine, REGISTERS, SEEDS, STEPS, Walker, mix};
+use crate::census::{Census, Miscount};
 use crate::{LiteralArea, Roots, Settings, bundle_area, is_literal};
 use myriad_term::{Build, Term, copy};
 use myriad_testing::Random;
 
 const MACHINES: usize = 3;
+
+/// Bundles whose counts are not those that the machines have.
+fn miscounts(machines: &[Machine]) -> Vec<Miscount> {
+    let (mut objects, mut others) = (Census::default(), Census::default());
+    for machine in machines {
+        machine.heap.each_object(|object| objects.object(object));
+        others.heap(&machine.heap);
+    }
+    others.and(objects).miscounts()
+}
 
 fn exchange(seed: u64, settings: &Settings, steps: usize, collect_one_in: usize) -> usize {
     let mut area = LiteralArea::new();
@@ -14,7 +25,7 @@ fn exchange(seed: u64, settings: &Settings, steps: usize, collect_one_in: usize)
     let mut machines: Vec<Machine> =
         (0..MACHINES as u64).map(|i| Machine::new(seed + 1000 * i, settings, &mut area)).collect();
     let mut most = 0;
-    for _ in 0..steps {
+    for step in 0..steps {
         let (from, to) = (random.below(MACHINES), random.below(MACHINES));
         machines[from].step(collect_one_in);
         if random.below(4) == 0 {
@@ -37,6 +48,9 @@ fn exchange(seed: u64, settings: &Settings, steps: usize, collect_one_in: usize)
             machines[to].put(copy, model);
         }
         most = most.max(bundles() as usize);
+        if step % 64 == 0 {
+            assert_eq!(miscounts(&machines), []);
+        }
     }
     for machine in &mut machines {
         machine.registers.fill(Term::NIL);
