@@ -175,8 +175,10 @@ impl Held {
         self.holds.sort_unstable_by_key(|hold| hold.addresses.start);
         self.holds.dedup_by_key(|hold| hold.addresses.start);
         for hold in &mut self.holds {
-            // Each word that leads to another object stands for two words and more of what lives, so beyond this number the bundle stays anyway.
-            hold.noted = hold.words() / (4 * hold.bundle.references());
+            // Each word that leads to another object stands for two words and more of what lives, so with this number the bundle stays anyway; it does too where
+            // so many hold it that each would have to have less than a word.
+            let (words, holders) = (hold.words(), hold.bundle.references());
+            hold.noted = if words <= 2 * holders { 0 } else { words.div_ceil(4 * holders) };
         }
     }
 

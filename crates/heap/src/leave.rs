@@ -1,7 +1,7 @@
 //! Which bundles a heap leaves: it copies what it has of one, and holds that no longer.
 //!
 //! LV1. A heap leaves a bundle of which it has less than the bundle's words divided by twice the number of its holders. When nobody leaves, the parts
-//!      come to half the bundle at least: what is kept is at most twice what lives, however many hold it. Those who leave copy less than half of it in all.
+//!      come to half the bundle at least: what is kept is at most twice what lives, however many hold it. Who leaves copies less than that.
 //!
 //! It is judged when a collection has seen every word of the heap that leads to the bundle: in a minor one if the old generation refers to none of it. Where
 //! the terms of a part share some of their words, these count more than once, and the bundle may stay.

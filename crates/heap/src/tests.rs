@@ -4,6 +4,7 @@
 pub(crate) mod bundles;
 mod exchange;
 mod in_place;
+mod leaving;
 
 use crate::{Draft, Fragment, Heap, Help, LiteralArea, MaxHeapSize, Payload, Roots, Settings};
 use myriad_term::boxed::Header;
