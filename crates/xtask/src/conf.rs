@@ -35,7 +35,8 @@ pub const TAKES: &str = "[OPTION...] [SUITE...] | [--vm ERL] SUITE:CASE...
   SUITE            as `map` or `stdlib/lists`; those of tests/conformance/suites without one
   SUITE:CASE       this case alone, in a VM of its own, with what it prints
   --third N        only each third suite of those not marked slow (N = 0, 1, 2; auto: by the number of commits, every other
-                   time round --native, of five commits one with --heap hybrid and one with --heap shared)
+                   time round --native, of five commits one with --heap hybrid and one with --heap shared);
+                   with these --heap those alone that tests/conformance/heaps lists
   --minutes M      begin no case after M minutes; what was not run is neither passed nor failed
   --short          take the records as they are; without the source package, say so and go
   --record         run the suites on OTP first, and write the records anew; done anyway where one is missing or outdated
@@ -64,12 +65,13 @@ pub fn main(words: &[String]) -> Done {
     let words = Words::parse(words, &FLAGS, &VALUED)?;
     let turn = words.value("--third").map(suite::turn).transpose()?;
     let heap = Heap::asked_for(&words)?.or(turn.and_then(|turn| turn.heap));
+    let turn = turn.map(|turn| suite::Turn { heap, ..turn });
     let minutes: Option<u64> = words.number("--minutes")?;
     let timeout = words.number("--timeout")?.unwrap_or(60);
     let jobs = words.number("-j")?.unwrap_or_else(parallel::cores);
     let cases = single::asked_for(&words.rest)?;
     let vm = words.value("--vm").map(program::find).transpose()?;
-    let listed = Chosen::new(&words.rest, turn.map(|turn| turn.third))?;
+    let listed = Chosen::new(&words.rest, turn)?;
     let Some(mut world) = World::new(vm, timeout, jobs)? else {
         println!(
             "conf: {}OTP's source package could not be fetched",

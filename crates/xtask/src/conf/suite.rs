@@ -94,8 +94,8 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// Those that were named, or those of the list.
-    pub fn new(named: &[String], third: Option<usize>) -> Result<Chosen, Stop> {
+    /// Those that were named, or those of the list; of a turn those that are its turn.
+    pub fn new(named: &[String], turn: Option<Turn>) -> Result<Chosen, Stop> {
         if !named.is_empty() {
             let mut names: Vec<String> = vec![];
             for name in named.iter().map(|name| name.strip_suffix("_SUITE").unwrap_or(name).to_owned()) {
@@ -105,8 +105,14 @@ impl Chosen {
             }
             return Ok(Chosen { names, third: None });
         }
-        let list = files::read(&top().join("tests/conformance/suites"))?;
-        Ok(Chosen { names: listed(&list, third), third })
+        let list = |name: &str| files::read(&top().join("tests/conformance").join(name));
+        let third = turn.map(|turn| turn.third);
+        let mut names = listed(&list("suites")?, third);
+        if turn.and_then(|turn| turn.heap).is_some_and(|heap| heap != Heap::PRIVATE) {
+            let of_heaps = listed(&list("heaps")?, None);
+            names.retain(|name| of_heaps.contains(name));
+        }
+        Ok(Chosen { names, third })
     }
 }
 
@@ -202,6 +208,16 @@ mod tests {
                 assert!((700..730).map(turn_of).any(|turn| turn == Turn { third, native, heap: Some(heap) }));
             }
         }
+    }
+
+    #[test]
+    fn other_heaps_have_fewer_suites() {
+        let chosen =
+            |third, heap| Chosen::new(&[], Some(Turn { third, native: false, heap: Some(heap) })).unwrap().names;
+        let of_heaps = listed(&files::read(&top().join("tests/conformance/heaps")).unwrap(), None);
+        let of_all: Vec<String> = (0..3).flat_map(|third| chosen(third, Heap::SHARED)).collect();
+        assert!(of_heaps.iter().all(|name| of_all.contains(name)) && of_all.len() == of_heaps.len());
+        assert!(chosen(0, Heap::PRIVATE).len() > 2 * chosen(0, Heap::HYBRID).len());
     }
 
     #[test]
