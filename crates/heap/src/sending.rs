@@ -1,19 +1,19 @@
 //! What a process sends, places to be shared, or gets of its parent: copies, or bundles where these are in use.
 //!
-//! What is sent is most often something large in a small tuple, or in two (`{Tag, N, Data}`, `{'$gen_cast', {put, Data}}`), and it is the large part that is sent
-//! again, in another tuple. So the large elements of small tuples become bundles of their own.
+//! What is sent is most often something large in a small tuple, or in two (`{Tag, N, Data}`, `{'$gen_cast', {put, Data}}`), in a short list, a map of few keys or a fun,
+//! and it is the large part that is sent again, in another one. So the large parts of what is small become bundles of their own.
 
 use crate::bundle::{self, Bundle, Sharing};
 use crate::literal::{Lasting, is_literal};
 use crate::transfer::Growing;
 use crate::{Fragment, Heap, Payload, copy_term};
-use myriad_term::{Arena, Build, Magic, Term, TermRef, copy};
+use myriad_term::{Arena, Boxed, Build, Kind, Magic, Term, TermRef, copy};
 
-/// Words from which on an element becomes a bundle of its own.
+/// Words from which on a part becomes a bundle of its own.
 const PART_WORDS: usize = if cfg!(test) { 60 } else { 256 };
-/// Elements of a small tuple, at most.
+/// Elements of a small tuple or list, values of a small map, free variables of a small fun, at most.
 const WIDTH: usize = 8;
-/// Small tuples within each other.
+/// Small ones within each other.
 const DEPTH: usize = 3;
 
 /// Is this a part that would become a bundle of its own?
@@ -22,11 +22,16 @@ fn is_large(part: Term, lasting: Lasting) -> bool {
     !part.is_immediate() && copy::size_within(part, PART_WORDS, stays).is_none()
 }
 
-/// Tuples whose large elements are bundles, on their way into a message.
+/// Which of these would? A bit for each, of [`WIDTH`] at most.
+fn large_ones(parts: &[Term], lasting: Lasting) -> u8 {
+    parts.iter().enumerate().fold(0, |large, (i, part)| large | u8::from(is_large(*part, lasting)) << i)
+}
+
+/// Small terms whose large parts are bundles, on their way into a message.
 struct Parts<'a> {
     arena: &'a Arena,
     lasting: Lasting,
-    /// What holds the elements.
+    /// What holds the parts.
     memory: Vec<Payload>,
     /// Words that were copied.
     words: usize,
@@ -83,13 +88,13 @@ impl Heap {
         (payload, words)
     }
 
-    /// A copy of a small tuple with large elements.
+    /// A copy of something small with large parts.
     fn payload_of_parts(&mut self, term: Term) -> Option<(Payload, usize)> {
         let arena = Arena::new();
         let lasting = Lasting::now();
         let mut parts = Parts { arena: &arena, lasting, memory: Vec::new(), words: 0 };
-        let tuple = self.tuple_of_parts(term, DEPTH, &mut parts)?;
-        let sharing = Sharing::with(tuple, |at| lasting.holds(at));
+        let small = self.of_parts(term, DEPTH, &mut parts)?;
+        let sharing = Sharing::with(small, |at| lasting.holds(at));
         let words = parts.words + sharing.copied_words();
         let mut fragment = Fragment::with_capacity(sharing.words());
         // SAFETY: heap/PL1: the copy is in the fragment, which holds what it refers to.
@@ -100,22 +105,66 @@ impl Heap {
         Some((payload, words))
     }
 
-    /// The same tuple with the bundles of its large elements in their place; `None`: it has none, or is not small.
-    fn tuple_of_parts<'a>(&mut self, term: Term, depth: usize, parts: &mut Parts<'a>) -> Option<TermRef<'a>> {
-        let lasting = parts.lasting;
-        let stays = lasting.holds(term.object_ptr()) || bundle::is_bundled(term.object_ptr());
-        let tuple = term.as_tuple().filter(|tuple| !stays && tuple.elements().len() <= WIDTH)?;
-        let large: Vec<bool> = tuple.elements().iter().map(|element| is_large(*element, lasting)).collect();
-        if !large.contains(&true) {
+    /// The same term with the bundles of its large parts in their place; `None`: it has none, or is not small.
+    fn of_parts<'a>(&mut self, term: Term, depth: usize, parts: &mut Parts<'a>) -> Option<TermRef<'a>> {
+        if parts.lasting.holds(term.object_ptr()) || bundle::is_bundled(term.object_ptr()) {
             return None;
         }
-        let elements = tuple.elements().iter().zip(large);
-        let elements: Vec<TermRef<'a>> =
-            elements.map(|(element, large)| if large { self.part(*element, depth, parts) } else { *element }).collect();
-        Some((&mut { parts.arena }).tuple(&elements))
+        match term.as_boxed() {
+            Some(object) => self.object_of_parts(object, depth, parts),
+            None => self.list_of_parts(term, depth, parts),
+        }
     }
 
-    /// A large element's bundle, or the tuple with the bundles of its elements.
+    /// The same of a tuple, map or fun.
+    fn object_of_parts<'a>(
+        &mut self,
+        object: Boxed<'_, 'static>,
+        depth: usize,
+        parts: &mut Parts<'a>,
+    ) -> Option<TermRef<'a>> {
+        // Before the parts stand the keys of a map, and a fun's entry and creator.
+        let first = match object.kind() {
+            Kind::Tuple => 0,
+            Kind::Map => 1,
+            Kind::Fun => 2,
+            _ => return None,
+        };
+        let (kept, slots) = object.slots().split_at_checked(first).filter(|(_, slots)| slots.len() <= WIDTH)?;
+        let large = large_ones(slots, parts.lasting);
+        if large == 0 {
+            return None;
+        }
+        let mut copied: Vec<TermRef<'a>> = kept.to_vec();
+        copied.extend((0..).zip(slots).map(|(i, slot)| self.part_if(large >> i & 1 == 1, *slot, depth, parts)));
+        Some((&mut { parts.arena }).boxed(object.header(), &copied))
+    }
+
+    /// The same of a short list.
+    fn list_of_parts<'a>(&mut self, list: Term, depth: usize, parts: &mut Parts<'a>) -> Option<TermRef<'a>> {
+        let (mut elements, mut length, mut tail) = ([Term::NIL; WIDTH], 0, list);
+        while let Some((head, rest)) = tail.as_cons() {
+            *elements.get_mut(length)? = head;
+            (length, tail) = (length + 1, rest);
+        }
+        let large = large_ones(&elements[..length], parts.lasting);
+        if large == 0 {
+            return None;
+        }
+        let mut copied: TermRef<'a> = tail;
+        for (i, element) in elements[..length].iter().enumerate().rev() {
+            let element = self.part_if(large >> i & 1 == 1, *element, depth, parts);
+            copied = (&mut { parts.arena }).cons(element, copied);
+        }
+        Some(copied)
+    }
+
+    /// A part, as a bundle if it is large.
+    fn part_if<'a>(&mut self, is_large: bool, part: Term, depth: usize, parts: &mut Parts<'a>) -> TermRef<'a> {
+        if is_large { self.part(part, depth, parts) } else { part }
+    }
+
+    /// A large part's bundle, or what is small with the bundles of its parts.
     fn part<'a>(&mut self, term: Term, depth: usize, parts: &mut Parts<'a>) -> TermRef<'a> {
         if let Some((copy, bundle)) = self.held().and_then(|held| held.sent_before(term)) {
             // SAFETY: heap/PL1: the fragment holds the bundle.
@@ -123,12 +172,12 @@ impl Heap {
             return copy;
         }
         if depth > 0
-            && let Some(tuple) = self.tuple_of_parts(term, depth - 1, parts)
+            && let Some(small) = self.of_parts(term, depth - 1, parts)
         {
-            return tuple;
+            return small;
         }
         let (payload, words) = self.noted_payload(term);
-        // SAFETY: the payload is kept beside the tuples that refer to it.
+        // SAFETY: the payload is kept beside the terms that refer to it.
         let copy = unsafe { payload.term().assume_held() };
         parts.words += words;
         parts.memory.push(payload);

@@ -330,7 +330,7 @@ mod loom_tests {
             let (mut got, mut over) = (false, false);
             while !(got && over) {
                 if self.world.safepoint.is_requested() {
-                    self.world.safepoint.block(|| {
+                    self.world.safepoint.block(|_| {
                         thread::yield_now();
                         true
                     });
