@@ -4,7 +4,8 @@
 //! terms, heaps or processes. `Module::load` turns the bytes of a file into a [`Module`]: tables, and
 //! code that has passed the load-time scan (`scan.rs` states what that guarantees). Functions are
 //! decoded one by one when they are first wanted ([`Module::decode_function`]). Of decoded functions it tells what engines need to
-//! know: frames ([`Module::frames`]), live registers ([`Module::liveness`]), what is proved ([`Module::proofs`]).
+//! know: frames ([`Module::frames`]), live registers ([`Module::liveness`]), what is proved ([`Module::proofs`]), what is built to be sent
+//! ([`Module::messages`]).
 //!
 //! What the scan does not establish, and the engine must therefore be safe against:
 //! - literals, attributes and compile information are external terms that have not been decoded yet;
@@ -27,6 +28,7 @@ mod frames;
 mod kinds;
 mod labels;
 mod liveness;
+mod messages;
 mod module;
 mod opcode;
 mod operands;
@@ -45,6 +47,7 @@ pub use error::{ChunkId, LoadError};
 pub use frames::{Frames, MIXED};
 pub use kinds::{Proofs, is_access};
 pub use liveness::{Liveness, RegSet};
+pub use messages::{BuiltMessage, Class, Messages, Site};
 pub use module::{Module, md5, module_md5};
 pub use opcode::{Kind, MAX_OPCODE, Op, WITHDRAWN};
 pub use reader::{MAX_FLOAT_REGISTERS, MAX_REGISTERS};

@@ -9,6 +9,7 @@ use crate::error::LoadError;
 use crate::frames::{self, Frames};
 use crate::kinds::{self, Proofs};
 use crate::liveness::{self, Liveness};
+use crate::messages::{self, BuiltMessage, Messages};
 use crate::records::{self, RecordDef};
 use crate::scan::{self, CodeHeader, FunctionDef, LabelDef, LoopHead, Scanned, Tables};
 use crate::tables::{self, Export, Import, Lambda, LineTable, Literals};
@@ -217,6 +218,16 @@ impl Module {
     /// The frames of a decoded function of this module.
     pub fn frames(&self, body: &Body) -> Frames {
         frames::frames(&self.imports, body)
+    }
+
+    /// What becomes of the objects that a decoded function of this module builds.
+    pub fn messages(&self, body: &Body) -> Messages {
+        messages::messages(self, body)
+    }
+
+    /// The messages of a decoded function of this module that are on top of the heap when they are sent.
+    pub fn built_messages(&self, body: &Body) -> Vec<BuiltMessage> {
+        if messages::sends(self, body) { self.messages(body).built } else { Vec::new() }
     }
 
     /// Which registers are live before each instruction of a decoded function of this module.

@@ -4,14 +4,14 @@ use crate::opcode::Op;
 use crate::scan::{Check, Scan};
 
 /// Words of a cons.
-const CONS: u32 = 2;
+pub(crate) const CONS: u32 = 2;
 /// Words of a float.
 const FLOAT: u32 = 2;
 /// Words of a fun without its free variables.
 const FUN: u32 = 3;
 
 /// Whether it neither takes room on the heap nor can collect.
-const fn leaves_heap_alone(op: Op) -> bool {
+pub(crate) const fn leaves_heap_alone(op: Op) -> bool {
     use Op::*;
     match op {
         Line | ExecutableLine | DebugLine | NifStart | OnLoad | Label => true,

@@ -16,6 +16,7 @@
 //! | [`message`] | [`Message`]: a message as one block |
 //! | [`bundle`], `bundle_area` | large messages as blocks that several processes share, in one reserved address range |
 //! | `held`, `leave` | the bundles that a heap holds; those of which it copies what it has, to hold them no longer |
+//! | `made` | messages that lie on top of the heap, where they were built to be sent |
 //! | `sending` | what a process sends, places to be shared, or gets of its parent |
 //! | [`literal`] | [`LiteralArea`]: the literals of a module, in one reserved address range |
 //! | [`shared`], `one_heap`, `pinned` | one heap of all processes: its collection, what is young of it, what stays in place |
@@ -60,6 +61,7 @@ mod large;
 mod leave;
 pub mod literal;
 mod live_map;
+mod made;
 mod marking;
 pub mod message;
 pub mod meter;

@@ -104,6 +104,8 @@ pub fn read<'a>(vm: &Vm, module: &Module, function: &Function, body: &'a Body) -
     let all: Vec<Instr<'a>> = body.iter().collect();
     let frames = module.beam.frames(body);
     let proofs = module.beam.proofs(function.index, body);
+    let built = if vm.config.built_messages { module.beam.built_messages(body) } else { Vec::new() };
+    let mut messages = built.into_iter().peekable();
     let mut list = Vec::with_capacity(all.len());
     let mut line = 0;
     for (i, instruction) in all.iter().enumerate() {
@@ -134,6 +136,7 @@ pub fn read<'a>(vm: &Vm, module: &Module, function: &Function, body: &'a Body) -
             checked: proofs.must_check(i),
             refused: proofs.must_refuse(i),
             adopts: proofs.must_adopt(i),
+            message: messages.next_if(|message| message.index == i),
         });
     }
     Ok(list)

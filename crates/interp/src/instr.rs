@@ -159,6 +159,7 @@ macro_rules! for_each_instruction {
             FailLoading "-" errors::not_decodable
             CallBif "nwf" bifs::call
             CallBifLast "nwuf" bifs::call_last
+            SendBuilt "nu" sending::built
             TryIntrinsic "nww" bifs::try_intrinsic
             FoldPairsNext "-wj" loops::pairs_next
             Apply "nf" calls::apply

@@ -15,6 +15,7 @@
 //! | `stubs` | code that belongs to no function |
 //! | `trace` | breakpoints, and the frames of traced calls |
 //! | `saving` | noting calls for `save_calls` |
+//! | `sending` | sends of messages that are on top of the heap |
 //! | `shapes` | key tuples of maps that code makes |
 //! | [`leaves`] | what machine code calls and what lets registers live |
 //! | `bits` | runs of bits |
@@ -47,6 +48,7 @@ mod matching;
 mod receive;
 mod run;
 mod saving;
+mod sending;
 mod shapes;
 mod stack;
 mod stubs;

@@ -30,7 +30,8 @@ mod visit;
 use crate::instr::{ANY, FROM_X, FROM_Y, Op, STEP, TO_Y, VERSIONS, X, X_ONLY, Y};
 use crate::machine::{Machine, SlowOp};
 use crate::{
-    bifs, building, calls, costs, errors, guards, loop_intrinsics as loops, maps, matching, receive, tiers, trace,
+    bifs, building, calls, costs, errors, guards, loop_intrinsics as loops, maps, matching, receive, sending, tiers,
+    trace,
 };
 use myriad_term::Term;
 use myriad_vm::engine::SliceEnd;

@@ -187,6 +187,7 @@ static FLAGS: &[Flag] = &[
     // Myriad's own.
     flag("JMvisits", Value::Required, |p, v| truth(&mut p.config.native_visits, v, "bad +JMvisits flag")),
     flag("JMintrinsics", Value::Required, |p, v| truth(&mut p.config.intrinsics, v, "bad +JMintrinsics flag")),
+    flag("JMbuilt", Value::Required, |p, v| truth(&mut p.config.built_messages, v, "bad +JMbuilt flag")),
     flag("JMphases", Value::Required, |p, v| truth(&mut p.config.phases, v, "bad +JMphases flag")),
     flag("JMcache", Value::Required, |p, v| truth(&mut p.config.tuning.caches, v, "bad +JMcache flag")),
     flag("Jnative", Value::Required, |p, v| truth(&mut p.config.native, v, "bad +Jnative flag")),
@@ -501,6 +502,7 @@ fn defaults() -> Config {
         nif_check: false,
         yields: None,
         migrates: None,
+        built_messages: true,
         phases: false,
     }
 }

@@ -1,5 +1,5 @@
 //! The `myriad` command: the emulator behind `bin/erl`; `myriad version` and `myriad compat`; `myriad topology`, which looks at the
-//! machine; `myriad disasm` and `myriad heap`, which look at files; `myriad compile`, which makes machine code of files.
+//! machine; `myriad disasm`, `myriad messages` and `myriad heap`, which look at files; `myriad compile`, which makes machine code of files.
 
 #[cfg(all(target_os = "linux", target_env = "gnu", not(system_allocator)))]
 mod address_space;
@@ -18,6 +18,7 @@ mod free_blocks;
 mod heap;
 #[cfg(not(system_allocator))]
 mod magazines;
+mod messages;
 mod said;
 #[cfg(all(target_os = "linux", target_env = "gnu", not(system_allocator)))]
 mod slices;
@@ -63,6 +64,7 @@ fn main() {
         }
         Some((b"compat", _)) => compat::print(),
         Some((b"disasm", words)) => said::status(disasm::TAKES, disasm::main(words)),
+        Some((b"messages", words)) => said::status(messages::TAKES, messages::main(words)),
         Some((b"heap", words)) => said::status(heap::TAKES, heap::main(words)),
         #[cfg(feature = "native")]
         Some((b"compile", words)) => said::status(ahead::TAKES, ahead::main(words)),

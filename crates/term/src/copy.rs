@@ -120,32 +120,31 @@ pub unsafe fn copy<'h, A: Alloc<'h> + ?Sized>(
     let start = heap.alloc(words).as_ptr();
     let end = start.wrapping_add(words);
     let mut copier = Copier { top: start, end, heap, is_literal, tails: Stack::new() };
-    let mut todo: Stack<Run, 16> = Stack::new();
     let (root, first) = copier.object(term);
-    let mut next = first.or_else(|| copier.tails.pop());
-    while let Some(mut run) = next {
-        while run.at < run.end {
-            let place = run.at;
-            run.at = place.wrapping_add(run.step);
-            // SAFETY: the words of a run are terms in the copier's block (term/A2).
-            let term = unsafe { *place };
-            if term.is_immediate() {
-                continue;
-            }
-            let (copy, parts) = copier.object(term);
-            // SAFETY: the words of a run are terms in the copier's block (term/A2).
-            unsafe { *place = copy };
-            if let Some(parts) = parts {
-                if run.at < run.end {
-                    todo.push(run);
-                }
-                run = parts;
-            }
-        }
-        next = todo.pop().or_else(|| copier.tails.pop());
-    }
-    debug_assert!(copier.top == copier.end);
+    copier.finish(first);
     root
+}
+
+/// Replaces what these words refer to by copies in `heap`; headers may be among them.
+///
+/// # Safety
+/// The words are initialised, nobody else reads or writes them, and the terms among them are whole. `words` is the sum of what [`size`] gave for each of them
+/// with the same predicate, which holds for literals, and for what is where the words themselves go: such objects stay in their place.
+#[inline]
+pub unsafe fn copy_parts<'h, A: Alloc<'h> + ?Sized>(
+    parts: *mut [Term],
+    words: usize,
+    heap: &mut A,
+    stays: impl Fn(*const u64) -> bool,
+) {
+    if words == 0 {
+        return;
+    }
+    let start = heap.alloc(words).as_ptr();
+    let end = start.wrapping_add(words);
+    let mut copier = Copier { top: start, end, heap, is_literal: stays, tails: Stack::new() };
+    let at = parts.cast::<Term>();
+    copier.finish(Some(Run { at, end: at.wrapping_add(parts.len()), step: 1 }));
 }
 
 /// Copied words, every `step`th of which may still point at an original.
@@ -166,6 +165,35 @@ struct Copier<'c, A: ?Sized, F> {
 }
 
 impl<'h, A: Alloc<'h> + ?Sized, F: Fn(*const u64) -> bool> Copier<'_, A, F> {
+    /// Copies what the words of a run refer to, and all that this refers to.
+    #[inline(always)]
+    fn finish(&mut self, first: Option<Run>) {
+        let mut todo: Stack<Run, 16> = Stack::new();
+        let mut next = first.or_else(|| self.tails.pop());
+        while let Some(mut run) = next {
+            while run.at < run.end {
+                let place = run.at;
+                run.at = place.wrapping_add(run.step);
+                // SAFETY: the words of a run are terms in the copier's block (term/A2), or those that it was given.
+                let term = unsafe { *place };
+                if term.is_immediate() {
+                    continue;
+                }
+                let (copy, parts) = self.object(term);
+                // SAFETY: as above.
+                unsafe { *place = copy };
+                if let Some(parts) = parts {
+                    if run.at < run.end {
+                        todo.push(run);
+                    }
+                    run = parts;
+                }
+            }
+            next = todo.pop().or_else(|| self.tails.pop());
+        }
+        debug_assert!(self.top == self.end);
+    }
+
     /// Copies the object of a term that is not immediate; with the words of the copy that are still to be looked at.
     #[inline]
     fn object(&mut self, term: Term) -> (Term, Option<Run>) {

@@ -76,6 +76,8 @@ pub struct Config {
     pub yields: Option<u64>,
     /// `+JMmigrate`: processes move to private threads and back as this seed draws, for tests.
     pub migrates: Option<u64>,
+    /// `+JMbuilt`: do messages that were built to be sent go from where they were built ([`Ctx::send_built`](crate::Ctx::send_built))?
+    pub built_messages: bool,
     /// `+JMphases`: is the time of sends and collections measured ([`myriad_heap::phases`])?
     pub phases: bool,
 }
@@ -166,6 +168,7 @@ impl Default for Config {
             nif_check: false,
             yields: None,
             migrates: None,
+            built_messages: true,
             phases: false,
         }
     }

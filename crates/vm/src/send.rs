@@ -204,14 +204,50 @@ impl Ctx<'_> {
     fn send_to_pid(&mut self, pid: Pid, message: Term, may_stop: bool) -> Result<Sent, Escape> {
         let vm = self.vm;
         if let Some(process) = vm.processes.get_to_signal(pid) {
-            let mut message = self.outgoing(pid.term(), message, may_stop)?;
-            if process.is_behind() {
-                self.state.reductions.forgo(TO_ONE_BEHIND);
-                self.sched.trail.mark(process, &mut message);
-            }
-            vm.schedule(process, process.push_message(message));
+            let message = self.outgoing(pid.term(), message, may_stop)?;
+            self.leave_message(process, message);
         }
         Ok(Sent::Done)
+    }
+
+    /// Leaves a message for a process.
+    #[inline]
+    fn leave_message(&mut self, process: &Process, mut message: Message) {
+        if process.is_behind() {
+            self.state.reductions.forgo(TO_ONE_BEHIND);
+            self.sched.trail.mark(process, &mut message);
+        }
+        self.vm.schedule(process, process.push_message(message));
+    }
+
+    /// Sends a message that lies on top of the heap, where its last words were built. `false`: nothing has been done, for that is no message to a process of this
+    /// node, or not only that; [`Ctx::send`] does it.
+    ///
+    /// # Safety
+    /// Of [`myriad_heap::Heap::payload_of_built`].
+    #[inline]
+    pub unsafe fn send_built(&mut self, to: Term, message: Term, words: usize) -> bool {
+        let Some(pid) = to.as_local_pid() else { return false };
+        if self.process.trace.wants(flags::SEND) || self.state.token.is_some() || shared::is_on() {
+            return false;
+        }
+        // SAFETY: the caller's promise.
+        phases::measured(Phase::Send, || unsafe { self.send_built_to(pid, message, words) })
+    }
+
+    /// # Safety
+    /// Of [`Ctx::send_built`].
+    #[inline]
+    unsafe fn send_built_to(&mut self, pid: Pid, message: Term, words: usize) -> bool {
+        let vm = self.vm;
+        let Some(process) = vm.processes.get_to_signal(pid) else { return true };
+        // SAFETY: the caller's promise.
+        let Some((payload, copied)) = (unsafe { self.state.heap.payload_of_built(message, words) }) else {
+            return false;
+        };
+        self.pay_for_copy(copied);
+        self.leave_message(process, Message::new(payload, self.pid().term()));
+        true
     }
 
     fn send_to_alias(&mut self, to: Term, message: Term, may_stop: bool) -> Result<Sent, Escape> {

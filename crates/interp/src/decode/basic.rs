@@ -1,6 +1,6 @@
 //! Moves, calls, tests, lists and tuples.
 
-use super::built_ins::{call_bif, return_to_caller};
+use super::built_ins::{call_bif, return_to_caller, send_built};
 use super::emit::{Emitter, Unfit, built_in, short_of};
 use super::fused::{allocate, elements, head_test, is_between, is_integer_between, moves, test_and_put};
 use super::operands::{Args, At, frame_bytes};
@@ -65,9 +65,9 @@ pub(crate) fn translate(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit
             e.op(Op::CallOnly, 0);
             e.wide(std::ptr::from_ref(function) as u64);
         }
-        Generic::CallExt => external(e, &args, None)?,
-        Generic::CallExtLast => external(e, &args, Some(args.number(2)?))?,
-        Generic::CallExtOnly => external(e, &args, Some(0))?,
+        Generic::CallExt => external(e, at, None)?,
+        Generic::CallExtLast => external(e, at, Some(args.number(2)?))?,
+        Generic::CallExtOnly => external(e, at, Some(0))?,
         Generic::CallFun => {
             let arity = args.number(0)?;
             call_fun(e, rest, arity, &Arg::X(u16::try_from(arity).map_err(|_| Unfit)?))?;
@@ -510,8 +510,8 @@ pub fn is_ordinary_call(vm: &Vm, export: &Export) -> bool {
     instruction_for(export.mfa).is_none() && built_in(vm, export).is_none()
 }
 
-fn external(e: &mut Emitter, args: &Args<'_>, last: Option<u32>) -> Result<(), Unfit> {
-    let export = e.import(args.number(1)?.into())?;
+fn external(e: &mut Emitter, at: &At<'_>, last: Option<u32>) -> Result<(), Unfit> {
+    let export = e.import(Args(at.args).number(1)?.into())?;
     let name = export.mfa;
     match instruction_for(name) {
         Some([Op::Hibernate, _]) => {
@@ -525,6 +525,7 @@ fn external(e: &mut Emitter, args: &Args<'_>, last: Option<u32>) -> Result<(), U
         None => {}
     }
     if let Some(def) = e.bif(export) {
+        send_built(e, at);
         call_bif(e, def, u32::from(name.arity), last);
         return Ok(());
     }

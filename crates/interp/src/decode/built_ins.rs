@@ -1,11 +1,14 @@
 //! Calls of built-in functions.
 
 use super::emit::Emitter;
-use super::operands::frame_bytes;
+use super::operands::{At, frame_bytes};
 use crate::instr::{NO_CONTINUATION, Op};
 use myriad_beam::{MIXED, always_raises};
 use myriad_term::am;
 use myriad_vm::bif::BifDef;
+
+/// Words of a message that are sent as they were built, at most.
+const MOST_BUILT: u32 = 0xffff;
 
 /// A call of a built-in: `last` = Y registers to drop, in tail position.
 pub(super) fn call_bif(e: &mut Emitter, def: &'static BifDef, arity: u32, last: Option<u32>) {
@@ -21,6 +24,14 @@ pub(super) fn call_bif(e: &mut Emitter, def: &'static BifDef, arity: u32, last: 
             e.word(NO_CONTINUATION);
         }
         None => e.continuation(1),
+    }
+}
+
+/// In front of a call that sends a message that is on top of the heap.
+pub(super) fn send_built(e: &mut Emitter, at: &At<'_>) {
+    if let Some(message) = at.message.filter(|message| message.words <= MOST_BUILT) {
+        e.op(Op::SendBuilt, message.words);
+        e.word(message.is_dead.into());
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is decoded: a generic instruction, what is known at it, and its operands.
 
 use super::emit::Unfit;
-use myriad_beam::{Arg, Op};
+use myriad_beam::{Arg, BuiltMessage, Op};
 
 /// A generic instruction, with what is known at it.
 #[derive(Clone, Copy)]
@@ -22,6 +22,8 @@ pub struct At<'a> {
     pub refused: bool,
     /// The message that is looked at must be adopted first.
     pub adopts: bool,
+    /// It sends a message that is on top of the heap.
+    pub message: Option<BuiltMessage>,
 }
 
 impl At<'_> {

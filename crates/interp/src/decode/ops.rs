@@ -1,6 +1,6 @@
 //! Guards and arithmetic, maps and records, exceptions, messages, floats, funs.
 
-use super::built_ins::{call_bif, named_bif};
+use super::built_ins::{call_bif, named_bif, send_built};
 use super::emit::{Emitter, Unfit, short_of};
 use super::operands::{Args, At};
 use crate::instr::Op;
@@ -48,7 +48,10 @@ pub(crate) fn translate(e: &mut Emitter, at: &At<'_>) -> Result<(), Unfit> {
             make_fun(e, &args, &Arg::X(0), &items)?;
         }
         Generic::Send => match send_instruction(e) {
-            Some(def) => call_bif(e, def, 2, None),
+            Some(def) => {
+                send_built(e, at);
+                call_bif(e, def, 2, None);
+            }
             None => e.op(Op::RaiseUndef, 0),
         },
         Generic::LoopRec => {

@@ -1,0 +1,184 @@
+//! Messages that lie on top of the heap, where they were built to be sent (beam.messages/MS2): what was built goes into the message's block as it is, word
+//! by word, and only what it refers to elsewhere is copied.
+//!
+//! The words above the heap's top are room that a check has made sure of. So they can be written by the instructions that build, in either tier and whatever
+//! becomes of the registers meanwhile, and be given up when the message has them. Where the message is to be made in the usual way after all, they
+//! are the heap's, as ever.
+
+use crate::bundle::{self, LEAST_WORDS};
+use crate::literal::Lasting;
+use crate::meter::{self, Work};
+use crate::phases::{self, Phase};
+use crate::transfer::Growing;
+use crate::{Fragment, Heap, Payload};
+use myriad_term::{Term, copy};
+use std::ptr;
+
+/// The words in which a message was built.
+#[derive(Clone, Copy)]
+struct Built {
+    start: *mut Term,
+    words: usize,
+}
+
+impl Built {
+    /// Is it an object among them that the term refers to?
+    fn holds(self, term: Term) -> bool {
+        term.object_ptr().addr().wrapping_sub(self.start.addr()) < 8 * self.words
+    }
+
+    /// The words.
+    ///
+    /// # Safety
+    /// They are initialised, and nobody writes them as long as the result is used.
+    unsafe fn terms<'b>(self) -> &'b [Term] {
+        // SAFETY: the caller's promise.
+        unsafe { std::slice::from_raw_parts(self.start, self.words) }
+    }
+}
+
+impl Heap {
+    /// A message of a term, and how many words were copied. `None`: it is to be made in the usual way, for it becomes a bundle.
+    ///
+    /// # Safety
+    /// The term's object lies in the last `words` words of the block, and so does the rest of the tuples and list cells of which these words consist: one of
+    /// them refers to each, once, and nothing else in the heap does.
+    // Each message that was built goes through it.
+    #[inline(never)]
+    pub unsafe fn payload_of_built(&self, term: Term, words: usize) -> Option<(Payload, usize)> {
+        let built = Built { start: self.htop.wrapping_sub(words).cast(), words };
+        debug_assert!(
+            self.start.addr() <= built.start.addr() && built.holds(term),
+            "a message of {words} words is not on top of the heap"
+        );
+        let lasting = Lasting::now();
+        // SAFETY: heap/H2: words of the young generation; the caller's promise about what they are.
+        let parts = phases::measured(Phase::Size, || unsafe { size_of_parts(built, lasting) })?;
+        let mut fragment = Fragment::with_capacity(words + parts);
+        let term = phases::measured(Phase::Copy, || {
+            let to = fragment.alloc(words).as_ptr().cast::<Term>();
+            // SAFETY: fresh words, as many as were built; the size of the parts with the same predicate.
+            unsafe {
+                let term = move_to(built, to, term);
+                let there = to.addr();
+                let stays = |at: *const u64| at.addr().wrapping_sub(there) < 8 * words || lasting.holds(at);
+                copy::copy_parts(ptr::slice_from_raw_parts_mut(to, words), parts, &mut Growing(&mut fragment), stays);
+                term
+            }
+        });
+        meter::count(Work::Copy, 1);
+        meter::count(Work::CopiedWord, (words + parts) as u64);
+        // SAFETY: heap/PL1: what was built lies in the fragment, and so do the copies of its parts.
+        Some((unsafe { Payload::of(term, fragment) }, words + parts))
+    }
+
+    /// The heap is as it was before the last `words` words of the block.
+    ///
+    /// # Safety
+    /// They are objects that were built since the last collection, and no term that is ever looked at leads to one of them.
+    #[inline]
+    pub unsafe fn give_up(&mut self, words: usize) {
+        let at = self.htop.wrapping_sub(words);
+        // SAFETY: the caller's promise.
+        unsafe { self.give_back(at, words) };
+    }
+}
+
+/// Words of the copies of what was not built there; `None`: with them it becomes a bundle, or holds some.
+///
+/// # Safety
+/// The words are initialised, and whole objects.
+#[inline(always)]
+unsafe fn size_of_parts(built: Built, lasting: Lasting) -> Option<usize> {
+    let mut parts = 0;
+    let bundles = bundle::in_use();
+    // SAFETY: the caller's promise.
+    for term in unsafe { built.terms() } {
+        // Headers count as immediate terms.
+        if term.is_immediate() || built.holds(*term) {
+            continue;
+        }
+        parts += if bundles {
+            bundle::small_size(*term, |at| lasting.holds(at))?
+        } else {
+            copy::size(*term, |at| lasting.holds(at))
+        };
+    }
+    (!bundles || built.words + parts < LEAST_WORDS).then_some(parts)
+}
+
+/// Moves what was built to other words: where the term leads then.
+///
+/// # Safety
+/// There are as many words, and the term is an object of them.
+#[inline(always)]
+unsafe fn move_to(built: Built, to: *mut Term, term: Term) -> Term {
+    let by = (to.addr() as u64).wrapping_sub(built.start.addr() as u64);
+    // SAFETY: an object that is moved lies as far into the new words as it did into the old; tags are in bits that distances of words leave alone.
+    let moved = |term: Term| unsafe { Term::from_raw(term.raw().wrapping_add(by)) };
+    // SAFETY: the caller's promise.
+    for (i, word) in unsafe { built.terms() }.iter().enumerate() {
+        let is_built = !word.is_immediate() && built.holds(*word);
+        // SAFETY: within the new words.
+        unsafe { to.add(i).write(if is_built { moved(*word) } else { *word }) };
+    }
+    moved(term)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Message, Roots, Settings};
+    use myriad_term::compare::compare;
+    use myriad_term::{Build, SharedBinary};
+    use std::cmp::Ordering;
+
+    /// `{ok, [1, {Part, Part}], Part}`, of which the tuples and the list are on top.
+    fn build(heap: &mut Heap, part: Term) -> (Term, usize) {
+        let before = heap.used_words();
+        let inner = heap.tuple(&[part, part]);
+        let last = heap.cons(inner, Term::NIL);
+        let list = heap.cons(Term::small(1), last);
+        let message = heap.tuple(&[Term::OK, list, part]);
+        (message, heap.used_words() - before)
+    }
+
+    #[test]
+    fn what_was_built_moves_and_its_parts_are_copied() {
+        let mut heap = Heap::new(&Settings::default());
+        let text = heap.string("text");
+        let before = heap.used_words();
+        let (message, words) = build(&mut heap, text);
+        assert_eq!(words, 3 + 2 + 2 + 4);
+        let (usual, usual_words) = Payload::copy_counted(message);
+        // SAFETY: just built, and nothing else refers to it.
+        let (payload, copied) = unsafe { heap.payload_of_built(message, words) }.unwrap();
+        assert_eq!((copied, payload.words()), (usual_words, usual.words()));
+        assert_eq!(compare(payload.term(), usual.term()), Ordering::Equal);
+        // SAFETY: no term leads there that is looked at.
+        unsafe { heap.give_up(words) };
+        assert_eq!(heap.used_words(), before);
+        let mut other = Heap::new(&Settings::default());
+        let mut message = Message::new(payload, Term::NONE);
+        assert_eq!(message.movable_words(), Some(copied), "all of it is in one block");
+        message.absorb(&mut other);
+        let (mut received, _) = message.receive(&mut other);
+        assert_eq!(compare(received, usual.term()), Ordering::Equal);
+        let mut roots = Roots::new();
+        roots.push(std::slice::from_mut(&mut received));
+        other.check(&roots);
+    }
+
+    #[test]
+    fn counts_are_taken_for_its_parts() {
+        let shared = SharedBinary::from_bytes(&[7; 100]);
+        let mut heap = Heap::new(&Settings::default());
+        let binary = heap.shared_binary(shared.clone());
+        let (message, words) = build(&mut heap, binary);
+        // SAFETY: as above.
+        let (payload, _) = unsafe { heap.payload_of_built(message, words) }.unwrap();
+        assert_eq!(shared.references(), 2 + 3, "a part that occurs three times is copied three times");
+        drop((payload, heap));
+        assert_eq!(shared.references(), 1);
+    }
+}
