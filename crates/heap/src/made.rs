@@ -43,33 +43,26 @@ impl Heap {
     /// # Safety
     /// The term's object lies in the last `words` words of the block, and so does the rest of the tuples and list cells of which these words consist: one of
     /// them refers to each, once, and nothing else in the heap does.
-    // Each message that was built goes through it.
-    #[inline(never)]
+    #[inline]
     pub unsafe fn payload_of_built(&self, term: Term, words: usize) -> Option<(Payload, usize)> {
         let built = Built { start: self.htop.wrapping_sub(words).cast(), words };
         debug_assert!(
             self.start.addr() <= built.start.addr() && built.holds(term),
             "a message of {words} words is not on top of the heap"
         );
-        let lasting = Lasting::now();
         // SAFETY: heap/H2: words of the young generation; the caller's promise about what they are.
-        let parts = phases::measured(Phase::Size, || unsafe { size_of_parts(built, lasting) })?;
-        let mut fragment = Fragment::with_capacity(words + parts);
-        let term = phases::measured(Phase::Copy, || {
-            let to = fragment.alloc(words).as_ptr().cast::<Term>();
-            // SAFETY: fresh words, as many as were built; the size of the parts with the same predicate.
-            unsafe {
-                let term = move_to(built, to, term);
-                let there = to.addr();
-                let stays = |at: *const u64| at.addr().wrapping_sub(there) < 8 * words || lasting.holds(at);
-                copy::copy_parts(ptr::slice_from_raw_parts_mut(to, words), parts, &mut Growing(&mut fragment), stays);
-                term
-            }
-        });
+        let has_parts = unsafe { built.terms() }.iter().any(|word| !word.is_immediate() && !built.holds(*word));
+        if has_parts || phases::is_on() || bundle::in_use() {
+            // SAFETY: the caller's promise.
+            return unsafe { payload_with_parts(built, term) };
+        }
+        let mut fragment = Fragment::with_capacity(words);
+        // SAFETY: fresh words, as many as were built.
+        let term = unsafe { move_to(built, fragment.alloc(words).as_ptr().cast(), term) };
         meter::count(Work::Copy, 1);
-        meter::count(Work::CopiedWord, (words + parts) as u64);
-        // SAFETY: heap/PL1: what was built lies in the fragment, and so do the copies of its parts.
-        Some((unsafe { Payload::of(term, fragment) }, words + parts))
+        meter::count(Work::CopiedWord, words as u64);
+        // SAFETY: heap/PL1: what was built lies in the fragment.
+        Some((unsafe { Payload::of(term, fragment) }, words))
     }
 
     /// The heap is as it was before the last `words` words of the block.
@@ -82,6 +75,33 @@ impl Heap {
         // SAFETY: the caller's promise.
         unsafe { self.give_back(at, words) };
     }
+}
+
+/// The same of a message with parts that were not built there.
+///
+/// # Safety
+/// Of [`Heap::payload_of_built`].
+#[inline(never)]
+unsafe fn payload_with_parts(built: Built, term: Term) -> Option<(Payload, usize)> {
+    let (words, lasting) = (built.words, Lasting::now());
+    // SAFETY: the caller's promise.
+    let parts = phases::measured(Phase::Size, || unsafe { size_of_parts(built, lasting) })?;
+    let mut fragment = Fragment::with_capacity(words + parts);
+    let term = phases::measured(Phase::Copy, || {
+        let to = fragment.alloc(words).as_ptr().cast::<Term>();
+        // SAFETY: fresh words, as many as were built; the size of the parts with the same predicate.
+        unsafe {
+            let term = move_to(built, to, term);
+            let there = to.addr();
+            let stays = |at: *const u64| at.addr().wrapping_sub(there) < 8 * words || lasting.holds(at);
+            copy::copy_parts(ptr::slice_from_raw_parts_mut(to, words), parts, &mut Growing(&mut fragment), stays);
+            term
+        }
+    });
+    meter::count(Work::Copy, 1);
+    meter::count(Work::CopiedWord, (words + parts) as u64);
+    // SAFETY: heap/PL1: what was built lies in the fragment, and so do the copies of its parts.
+    Some((unsafe { Payload::of(term, fragment) }, words + parts))
 }
 
 /// Words of the copies of what was not built there; `None`: with them it becomes a bundle, or holds some.

@@ -297,7 +297,11 @@ fn raise_from(m: &mut Machine<'_, '_>, pc: *const u32, class: Class, reason: Ter
 }
 
 /// The result is in X0: gives the instruction that follows.
-unsafe fn deliver(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+///
+/// # Safety
+/// `pc` is null or at the instruction that called.
+#[inline]
+pub unsafe fn deliver(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: the instruction that called, or a continuation on the stack.
     unsafe {
         if pc.is_null() {

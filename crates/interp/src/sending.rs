@@ -46,7 +46,10 @@ pub unsafe fn built(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
         (false, true) => Term::NIL,
         (false, false) => message,
     };
-    bifs::finish(m, call, Ok(result))
+    m.set_x(0, result);
+    // SAFETY: the call.
+    let next = unsafe { bifs::deliver(m, call) };
+    if m.heap().needs_collection() { m.collect_at(0, 1, next) } else { next }
 }
 
 /// Are these options of `erlang:send/3` that say nothing about a process of this node?
