@@ -147,6 +147,11 @@ impl Held {
         self.sent.iter().find(|sent| sent.term == term).map(|sent| (sent.copy, sent.bundle.clone()))
     }
 
+    /// Was a term of the object at this address sent since the last collection?
+    pub(crate) fn has_sent(&self, at: *const u64) -> bool {
+        self.sent.iter().any(|sent| std::ptr::eq(sent.term.object_ptr(), at))
+    }
+
     /// A term was sent, as this bundle.
     pub(crate) fn note_sent(&mut self, term: Term, copy: Term, bundle: Magic) {
         if self.sent.len() == SENT {

@@ -38,13 +38,14 @@ impl Built {
 }
 
 impl Heap {
-    /// A message of a term, and how many words were copied. `None`: it is to be made in the usual way, for it becomes a bundle.
+    /// A message of a term, and how many words were copied. `None`: it is to be made in the usual way, for it becomes a bundle, or has more than `limit`
+    /// words that were not built there.
     ///
     /// # Safety
     /// The term's object lies in the last `words` words of the block, and so does the rest of the tuples and list cells of which these words consist: one of
     /// them refers to each, once, and nothing else in the heap does.
     #[inline]
-    pub unsafe fn payload_of_built(&self, term: Term, words: usize) -> Option<(Payload, usize)> {
+    pub unsafe fn payload_of_built(&self, term: Term, words: usize, limit: usize) -> Option<(Payload, usize)> {
         let built = Built { start: self.htop.wrapping_sub(words).cast(), words };
         debug_assert!(
             self.start.addr() <= built.start.addr() && built.holds(term),
@@ -54,7 +55,7 @@ impl Heap {
         let has_parts = unsafe { built.terms() }.iter().any(|word| !word.is_immediate() && !built.holds(*word));
         if has_parts || phases::is_on() || bundle::in_use() {
             // SAFETY: the caller's promise.
-            return unsafe { payload_with_parts(built, term) };
+            return unsafe { payload_with_parts(built, term, limit) };
         }
         let mut fragment = Fragment::with_capacity(words);
         // SAFETY: fresh words, as many as were built.
@@ -82,10 +83,10 @@ impl Heap {
 /// # Safety
 /// Of [`Heap::payload_of_built`].
 #[inline(never)]
-unsafe fn payload_with_parts(built: Built, term: Term) -> Option<(Payload, usize)> {
+unsafe fn payload_with_parts(built: Built, term: Term, limit: usize) -> Option<(Payload, usize)> {
     let (words, lasting) = (built.words, Lasting::now());
     // SAFETY: the caller's promise.
-    let parts = phases::measured(Phase::Size, || unsafe { size_of_parts(built, lasting) })?;
+    let parts = phases::measured(Phase::Size, || unsafe { size_of_parts(built, lasting, limit) })?;
     let mut fragment = Fragment::with_capacity(words + parts);
     let term = phases::measured(Phase::Copy, || {
         let to = fragment.alloc(words).as_ptr().cast::<Term>();
@@ -104,12 +105,12 @@ unsafe fn payload_with_parts(built: Built, term: Term) -> Option<(Payload, usize
     Some((unsafe { Payload::of(term, fragment) }, words + parts))
 }
 
-/// Words of the copies of what was not built there; `None`: with them it becomes a bundle, or holds some.
+/// Words of the copies of what was not built there; `None`: they are more than `limit`, with them it becomes a bundle, or it holds some.
 ///
 /// # Safety
 /// The words are initialised, and whole objects.
 #[inline(always)]
-unsafe fn size_of_parts(built: Built, lasting: Lasting) -> Option<usize> {
+unsafe fn size_of_parts(built: Built, lasting: Lasting, limit: usize) -> Option<usize> {
     let mut parts = 0;
     let bundles = bundle::in_use();
     // SAFETY: the caller's promise.
@@ -121,7 +122,7 @@ unsafe fn size_of_parts(built: Built, lasting: Lasting) -> Option<usize> {
         parts += if bundles {
             bundle::small_size(*term, |at| lasting.holds(at))?
         } else {
-            copy::size(*term, |at| lasting.holds(at))
+            copy::size_within(*term, limit - parts, |at| lasting.holds(at))?
         };
     }
     (!bundles || built.words + parts < LEAST_WORDS).then_some(parts)
@@ -172,7 +173,12 @@ mod tests {
         assert_eq!(words, 3 + 2 + 2 + 4);
         let (usual, usual_words) = Payload::copy_counted(message);
         // SAFETY: just built, and nothing else refers to it.
-        let (payload, copied) = unsafe { heap.payload_of_built(message, words) }.unwrap();
+        assert!(
+            unsafe { heap.payload_of_built(message, words, 3 * 8 - 1) }.is_none(),
+            "a text of four cells, three times"
+        );
+        // SAFETY: as above.
+        let (payload, copied) = unsafe { heap.payload_of_built(message, words, 3 * 8) }.unwrap();
         assert_eq!((copied, payload.words()), (usual_words, usual.words()));
         assert_eq!(compare(payload.term(), usual.term()), Ordering::Equal);
         // SAFETY: no term leads there that is looked at.
@@ -196,7 +202,7 @@ mod tests {
         let binary = heap.shared_binary(shared.clone());
         let (message, words) = build(&mut heap, binary);
         // SAFETY: as above.
-        let (payload, _) = unsafe { heap.payload_of_built(message, words) }.unwrap();
+        let (payload, _) = unsafe { heap.payload_of_built(message, words, usize::MAX) }.unwrap();
         assert_eq!(shared.references(), 2 + 3, "a part that occurs three times is copied three times");
         drop((payload, heap));
         assert_eq!(shared.references(), 1);

@@ -22,7 +22,9 @@
 //! });
 //! ```
 
+use crate::literal::Lasting;
 use crate::meter::{self, Work};
+use crate::phases;
 use crate::{Fragment, Heap};
 use myriad_term::{Alloc, Term, TermRef};
 use std::marker::PhantomData;
@@ -110,15 +112,29 @@ impl Payload {
         Payload::copy_within(term, usize::MAX).expect("no term has as many words as there are addresses")
     }
 
-    /// A copy of a term, and how many words it takes; `None` if these would be more than `limit`.
+    /// A copy of a term, and how many words it takes; `None` if these would be more than `limit`, and it becomes no bundle.
     // One function, into which both passes over the term are inlined: each message goes through it.
     #[inline(never)]
     pub fn copy_within(term: TermRef<'_>, limit: usize) -> Option<(Payload, usize)> {
-        let (term, fragment, words) = Fragment::copy_within(term, limit)?;
+        Some(Payload::counted(Fragment::copy_within(term, limit)?))
+    }
+
+    /// The same, if it becomes no bundle, where these are in use.
+    #[inline]
+    pub(crate) fn copy_small(term: TermRef<'_>) -> Option<(Payload, usize)> {
+        // Where parts are measured it is done elsewhere.
+        if term.is_immediate() || phases::is_on() {
+            return None;
+        }
+        Fragment::copy_small(term, Lasting::now()).map(Payload::counted)
+    }
+
+    #[inline(always)]
+    fn counted((term, fragment, words): (Term, Option<Fragment>, usize)) -> (Payload, usize) {
         meter::count(Work::Copy, u64::from(words > 0));
         meter::count(Work::CopiedWord, words as u64);
         debug_assert!(fragment.is_some() || words == 0, "PL1: what takes memory has it");
-        Some((Payload { term, fragment }, words))
+        (Payload { term, fragment }, words)
     }
 
     /// A copy of a term and of all literals in it, for what is kept outside processes (vm/LC2).

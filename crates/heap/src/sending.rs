@@ -41,13 +41,27 @@ impl Heap {
     /// A copy of a term of this heap for another process, and how many words were copied: none of a large term that was sent before.
     #[inline]
     pub fn payload(&mut self, term: Term) -> (Payload, usize) {
-        if bundle::in_use() { self.bundled_payload(term) } else { Payload::copy_counted(term) }
+        if !bundle::in_use() {
+            return Payload::copy_counted(term);
+        }
+        Payload::copy_small(term).unwrap_or_else(|| self.bundled_payload(term))
     }
 
     /// The same; `None` if more than `limit` words would have to be copied.
     #[inline]
     pub fn payload_within(&mut self, term: Term, limit: usize) -> Option<(Payload, usize)> {
-        if bundle::in_use() { Some(self.bundled_payload(term)) } else { Payload::copy_within(term, limit) }
+        if !bundle::in_use() {
+            return Payload::copy_within(term, limit);
+        }
+        Payload::copy_small(term).or_else(|| (!self.is_longer(term, limit)).then(|| self.bundled_payload(term)))
+    }
+
+    /// Would more than `limit` words have to be copied into bundles?
+    fn is_longer(&self, term: Term, limit: usize) -> bool {
+        let lasting = Lasting::now();
+        let was_sent = |at: *const u64| self.held().is_some_and(|held| held.has_sent(at));
+        let stays = |at: *const u64| lasting.holds(at) || bundle::is_bundled(at) || was_sent(at);
+        copy::size_within(term, limit, stays).is_none()
     }
 
     /// The same term, in a bundle that the heap holds if it is large, these are in use and it is in none yet; and how many words were copied.

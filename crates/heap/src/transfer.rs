@@ -36,7 +36,8 @@ impl Fragment {
         Fragment::copy_within(term, usize::MAX).expect("no term has as many words as there are addresses")
     }
 
-    /// A copy of a term, in a fragment of its own if it needs memory, and how many words that is; `None` if they would be more than `limit`.
+    /// A copy of a term, in a fragment of its own if it needs memory, and how many words that is; `None` if they would be
+    /// more than `limit`, for what becomes no bundle.
     #[inline]
     pub(crate) fn copy_within(term: TermRef<'_>, limit: usize) -> Option<(Term, Option<Fragment>, usize)> {
         if let Some(term) = term.as_immediate() {
@@ -46,23 +47,31 @@ impl Fragment {
         if phases::is_on() {
             return Some(Fragment::measured_copy_of(term, |at| lasting.holds(at)));
         }
-        let words = if bundle::in_use() {
-            match bundle::small_size(term, |at| lasting.holds(at)) {
-                Some(words) => words,
-                None => {
-                    if limit < usize::MAX {
-                        copy::size_within(term, limit, |at| lasting.holds(at) || bundle::is_bundled(at))?;
-                    }
-                    return Some(Fragment::bundled_copy_of(term, |at| lasting.holds(at)));
-                }
-            }
-        } else {
-            copy::size_within(term, limit, |at| lasting.holds(at))?
-        };
+        if bundle::in_use() {
+            let small = Fragment::copy_small(term, lasting);
+            return small.or_else(|| Some(Fragment::bundled_copy_of(term, |at| lasting.holds(at))));
+        }
+        let words = copy::size_within(term, limit, |at| lasting.holds(at))?;
+        // SAFETY: the size of the same term with the same predicate.
+        Some(unsafe { Fragment::copy_of_size(term, words, lasting) })
+    }
+
+    /// A copy of a term that becomes no bundle, where these are in use; `None` if it becomes one, or refers to one.
+    #[inline]
+    pub(crate) fn copy_small(term: TermRef<'_>, lasting: Lasting) -> Option<(Term, Option<Fragment>, usize)> {
+        let words = bundle::small_size(term, |at| lasting.holds(at))?;
+        // SAFETY: the size of the same term with the same predicate.
+        Some(unsafe { Fragment::copy_of_size(term, words, lasting) })
+    }
+
+    /// # Safety
+    /// The copy takes so many words.
+    #[inline(always)]
+    unsafe fn copy_of_size(term: TermRef<'_>, words: usize, lasting: Lasting) -> (Term, Option<Fragment>, usize) {
         let mut fragment = Fragment::with_capacity(words);
-        // SAFETY: the size of the same term with the same predicate; the purger asks for who refers to a literal (`literal.rs`).
+        // SAFETY: the caller's promise; the purger asks for who refers to a literal (`literal.rs`).
         let term = unsafe { fragment.copied(term, words, |at| lasting.holds(at)) };
-        Some((term, (words > 0).then_some(fragment), words))
+        (term, (words > 0).then_some(fragment), words)
     }
 
     /// [`Fragment::copy_within`] any limit with its passes measured: apart, so that those of unmeasured copies stay inlined.

@@ -44,6 +44,12 @@ fn a_large_part_is_copied_once_whatever_it_is_sent_in() {
         copied.push(words);
         got.push(received(payload, &mut receiver));
     }
+    // Nothing that was sent, or is a bundle, counts for who asks whether a message is long.
+    let new = sender.list(&items);
+    let [message, other] = [large[0], new].map(|list| sender.tuple(&[Term::OK, list]));
+    assert_eq!(sender.payload_within(message, 100).map(|(_, words)| words), Some(3));
+    assert!(sender.payload_within(other, 3_000).is_none());
+    assert_eq!(bundles(), 1);
     // The first time with the list, then the tuples alone.
     assert_eq!((copied, bundles()), (vec![4007, 7, 7, 7, 7], 1));
     collect(&mut receiver, &mut got);

@@ -242,7 +242,7 @@ impl Ctx<'_> {
         let vm = self.vm;
         let Some(process) = vm.processes.get_to_signal(pid) else { return true };
         // SAFETY: the caller's promise.
-        let Some((payload, copied)) = (unsafe { self.state.heap.payload_of_built(message, words) }) else {
+        let Some((payload, copied)) = (unsafe { self.state.heap.payload_of_built(message, words, LONG) }) else {
             return false;
         };
         self.pay_for_copy(copied);
