@@ -27,7 +27,7 @@ impl Interpreter {
 
 /// The machine for a slice of the process of `ctx`, with its X registers in place.
 fn machine<'a, 'b>(ctx: &'a mut Ctx<'b>) -> &'a mut Machine<'a, 'b> {
-    ctx.state.count_negatively(ctx.sched.pace.look());
+    ctx.state.count_negatively(ctx.sched.pace.first_look());
     let m = Machine::begin(ctx, run::interpret);
     let live = m.ctx.state.saved_x.len().min(X_REGISTERS);
     // Most processes that waited have none.
@@ -58,6 +58,15 @@ fn resume(ctx: &mut Ctx<'_>) -> Option<BifResult> {
         ctx.state.resumption = Some(rest);
     }
     Some(result)
+}
+
+/// What is left until the engine would have looked up is for the next slice that runs here, unless this one has ended by a look.
+#[inline]
+fn keep_rest_of_look(ctx: &mut Ctx<'_>, end: SliceEnd) {
+    let left = ctx.state.reductions.of_engine();
+    if (end != SliceEnd::Yielded || left > 0) && !ctx.state.saves_calls() {
+        ctx.sched.pace.stopped_before_look(left);
+    }
 }
 
 impl Executor<myriad_vm::Vm> for Interpreter {
@@ -122,6 +131,7 @@ impl Engine for Interpreter {
         // SAFETY: `pc` is where the process stopped, or follows from it.
         let end = if pc.is_null() { m.end } else { unsafe { run::run(m, pc) } };
         m.leave();
+        keep_rest_of_look(m.ctx, end);
         end
     }
 

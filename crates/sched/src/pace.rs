@@ -22,6 +22,8 @@ pub struct Pace {
     /// What the lengths of slices are drawn from; 0 = they are all whole.
     drawn: u64,
     look: i32,
+    /// What the slices before have left of the reductions to the next look; 0 = there was a look since.
+    rest: i32,
     /// What the times between two looks are drawn from.
     looks: u64,
     in_pieces: bool,
@@ -45,7 +47,16 @@ fn next(mut state: u64) -> u64 {
 impl Default for Pace {
     /// That of a thread: slices run to their ends.
     fn default() -> Pace {
-        Pace { slice: SLICE_REDUCTIONS, drawn: 0, look: LOOK, looks: 1, in_pieces: false, paused: false, chances: 0 }
+        Pace {
+            slice: SLICE_REDUCTIONS,
+            drawn: 0,
+            look: LOOK,
+            rest: 0,
+            looks: 1,
+            in_pieces: false,
+            paused: false,
+            chances: 0,
+        }
     }
 }
 
@@ -102,6 +113,24 @@ impl Pace {
         }
         self.looks = next(self.looks);
         self.look - (self.looks % LOOKS_DIFFER) as i32
+    }
+
+    /// The engine begins to run, and looks up after so many reductions: those that the slices before have left. Processes that answer in fewer than
+    /// lie between two looks would never be met otherwise.
+    #[inline]
+    pub fn first_look(&mut self) -> i32 {
+        match std::mem::take(&mut self.rest) {
+            0 => self.look(),
+            rest => rest,
+        }
+    }
+
+    /// The engine has stopped so many reductions before its next look, or some after, where none was made.
+    #[inline]
+    pub fn stopped_before_look(&mut self, reductions: i32) {
+        if !self.in_pieces {
+            self.rest = reductions.max(1);
+        }
     }
 
     /// The engine has looked up: does it stop here, to go on in the next step?
@@ -170,6 +199,33 @@ mod tests {
                 .for_each(|at| met[at as usize % length] = true);
             assert!(met.iter().all(|met| *met), "{length}");
         }
+    }
+
+    #[test]
+    fn short_slices_are_met_as_often_as_long_ones() {
+        let mut pace = Pace::default();
+        // Slices of 30 reductions, of which a look ends none.
+        let mut looks = 0;
+        for _ in 0..10_000 {
+            let mut left = 30;
+            let mut look = pace.first_look();
+            while look <= left {
+                (left, look, looks) = (left - look, pace.look(), looks + 1);
+            }
+            pace.stopped_before_look(look - left);
+        }
+        assert!((500..800).contains(&looks), "{looks}");
+        // What has gone on past the look without one is met at once.
+        pace.stopped_before_look(-1000);
+        assert_eq!(pace.first_look(), 1);
+        assert!(pace.first_look() > LOOK - LOOKS_DIFFER as i32, "once");
+    }
+
+    #[test]
+    fn a_piece_is_whole() {
+        let mut pace = Pace::in_pieces(7);
+        pace.stopped_before_look(3);
+        assert_eq!(pace.first_look(), 7);
     }
 
     #[test]
