@@ -32,7 +32,8 @@ pub(crate) struct Rise {
     reductions: u64,
 }
 
-/// The number of active schedulers of the next period, from those at its beginning and now (3.3.3).
+/// The number of active schedulers of the next period, from those at its beginning and now (3.3.3), as OTP R13B04 reckons it; ours goes by time
+/// ([`books`](crate::books)).
 pub(crate) fn next_active(periods: &[Period], period: u64, at_begin: usize, now: usize, rise: &mut Rise) -> usize {
     let online = periods.len();
     let count = |is: fn(&Period) -> bool| periods.iter().filter(|period| is(period)).count();

@@ -2,7 +2,7 @@
 
 use crate::Runtime;
 use crate::balance::{Period, leads};
-use crate::books::{Memory, Move, Position, Seen, period};
+use crate::books::{Memory, Move, Position, Seen, Spent, period};
 use crate::schedulers::Schedulers;
 use myriad_process::priority::{ALL_BANDS, Band};
 use myriad_sync::atomic::Ordering::Relaxed;
@@ -10,21 +10,24 @@ use myriad_sync::atomic::Ordering::Relaxed;
 // Relaxed, all: sched.books/BK1.
 impl<R: Runtime> Schedulers<R> {
     /// Scheduler `id` writes down how long its queue is, and checks the books if half a period is over.
-    pub(crate) fn keep_books(&self, id: usize, position: &mut Position) {
+    pub(crate) fn keep_books(&self, id: usize, position: &mut Position, now_ns: u64) {
         let (ledger, books) = (&self.ledger, self.ledger.of(id));
         let half = ledger.halves.load(Relaxed);
         books.is_long(half, self[id].lengths());
         let run = books.all_reductions();
         if half != position.half {
-            *position = Position { half, reductions: run };
-        } else if run - position.reductions >= period(self.most_active()) / 2 {
-            self.check_books();
+            let load = &self[id].load;
+            let slices = load.switches();
+            load.have_taken(slices - position.slices, run - position.reductions);
+            *position = Position { half, reductions: run, slices, began_ns: now_ns };
+        } else if run - position.reductions >= period(self.most_active()) / 2 || position.is_over(now_ns) {
+            self.check_books(now_ns);
         }
     }
 
     /// Half a period is over. One scheduler checks, the others go on.
     #[cold]
-    fn check_books(&self) {
+    fn check_books(&self, now_ns: u64) {
         let Some(mut memory) = self.ledger.memory.try_lock() else { return };
         let half = self.ledger.halves.load(Relaxed);
         self.ledger.halves.store(half + 1, Relaxed);
@@ -40,7 +43,8 @@ impl<R: Runtime> Schedulers<R> {
         let active = self.active();
         memory.at_end = seen;
         let places = self.tuning.compacts.then_some(&self.places);
-        let next = memory.begin_period(&periods, (half / 2) as usize, active.min(most), places);
+        let spent = self.spent(&mut memory, now_ns);
+        let next = memory.begin_period(&periods, spent, (half / 2) as usize, active.min(most), places);
         self.ledger.books.iter().flat_map(|books| &books.paths).for_each(|path| path.clear());
         let at_work = &periods[..active.min(most)];
         if at_work.iter().all(|period| !period.waited_in_half) {
@@ -52,6 +56,17 @@ impl<R: Runtime> Schedulers<R> {
         if next != active {
             self.set_active(next);
         }
+    }
+
+    /// What has passed since the last period ended, and what all that may be active have worked.
+    fn spent(&self, memory: &mut Memory, now_ns: u64) -> Spent {
+        let mut worked_ns = 0;
+        for (id, before) in memory.worked_ns.iter_mut().enumerate() {
+            let by_now =
+                self.platform.worked_ns(id).unwrap_or_else(|| now_ns.saturating_sub(self[id].load.idle_ns(now_ns)));
+            worked_ns += by_now.saturating_sub(std::mem::replace(before, by_now));
+        }
+        Spent { worked_ns, passed_ns: now_ns.saturating_sub(std::mem::replace(&mut memory.ended_ns, now_ns)) }
     }
 
     fn period_of(&self, id: usize, half: u64, memory: &Memory, now: Seen) -> Period {

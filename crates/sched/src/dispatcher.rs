@@ -12,7 +12,7 @@ use crate::local::Local;
 use crate::lookout::Lookout;
 use crate::r13b04;
 use crate::run_queue::{RunQueue, Shared};
-use crate::schedulers::Schedulers;
+use crate::schedulers::{SOON, Schedulers};
 use crate::tuning::Wakes;
 use crate::{Runtime, SLICE_OVERHEAD, SLICE_REDUCTIONS};
 use myriad_process::{Priority, Process};
@@ -50,6 +50,8 @@ pub struct Dispatcher<R: Runtime> {
     may_search: Cell<bool>,
     /// Where it is in the periods of the balance.
     position: Position,
+    /// How often it has looked after the balance since it last found nothing to run.
+    looks: u64,
     /// Reductions of the slices that have followed each other by the worker cache (sched.run_queue/R6).
     chain: Cell<u32>,
     /// For how many slices others have waited here, where they are to ([`Wakes::Late`]).
@@ -109,6 +111,7 @@ impl<R: Runtime> Dispatcher<R> {
             is_idle: false,
             may_search: Cell::new(true),
             position: Position::default(),
+            looks: 0,
             chain: Cell::new(0),
             waited: Cell::new(0),
             after_job: Cell::new(false),
@@ -136,7 +139,7 @@ impl<R: Runtime> Dispatcher<R> {
         }
         let cached_first = self.chain.get() < SLICE_REDUCTIONS as u32;
         // SAFETY: sched.run_queue/R3: this is the queue's one dispatcher, which stays on its thread.
-        let (process, was_cached, shared) = unsafe { self.own.pop_own(self.all.active() > 1, cached_first) };
+        let (process, was_cached, shared) = unsafe { self.own.pop_own(self.all.permitted() > 1, cached_first) };
         if !was_cached {
             self.chain.set(0);
         }
@@ -147,7 +150,7 @@ impl<R: Runtime> Dispatcher<R> {
     /// Adds a process that comes from another queue to its own.
     fn push(&self, process: &Process<R>) {
         // SAFETY: as in `pop`.
-        let shared = unsafe { self.own.push_own(process, self.all.active() > 1) };
+        let shared = unsafe { self.own.push_own(process, self.all.permitted() > 1) };
         if shared == Shared(true) {
             self.all.advertise(self.id);
         }
@@ -254,10 +257,13 @@ impl<R: Runtime> Dispatcher<R> {
         debug_assert!(!self.own().load.is_running(), "it runs something");
         self.is_idle = true;
         self.own().gets_on();
+        self.looks = 0;
         self.own().load.idle_from(now_ns);
         self.all.ledger.of(self.id).out_of_work();
         if let Some(past) = self.all.past() {
             past.out_of_work(self.id);
+        } else if self.position.is_over(now_ns) {
+            self.all.keep_books(self.id, &mut self.position, now_ns);
         }
     }
 
@@ -271,7 +277,9 @@ impl<R: Runtime> Dispatcher<R> {
     ) -> Option<u64> {
         let all = self.all;
         let active = all.active();
-        let others_work = self.id < active && all.awake() > 1;
+        // Where none that is active rests, the first of the others looks after them.
+        let may_work = self.id < active || self.id == active && active < all.most_active();
+        let others_work = may_work && all.awake() > usize::from(self.id < active);
         if !others_work || all.past().is_some() {
             all.lookout.end(self.id);
             return None;
@@ -284,12 +292,26 @@ impl<R: Runtime> Dispatcher<R> {
             (id != self.id && (!queue.is_empty() || is_due(id))).then(|| queue.load.switches())
         };
         for other in all.lookout.look(now_ns, (0..active).map(waits)) {
+            if self.id >= active {
+                all.activate(self.id);
+            }
             all[other].set_held_up();
             held_up(other);
             self.take_jobs_of(&all[other]);
             all[other].take_over().iter().for_each(|one| self.push(one.process()));
         }
         Some(Lookout::interval_ns(all.len()))
+    }
+
+    /// There is no lookout: one that is idle is woken, or the first that is not active, and sees that others work.
+    #[cold]
+    fn want_lookout(&self) {
+        let active = self.all.active();
+        if self.all.has_idle() {
+            self.all.wake_idle(self.id);
+        } else if active < self.all.most_active() {
+            self.all.platform.unpark(active);
+        }
     }
 
     /// If work waits that any scheduler may run, one that is idle is woken.
@@ -455,20 +477,24 @@ impl<R: Runtime> Dispatcher<R> {
     /// After about a slice's time of work: shares some of each priority, keeps the books, and follows the paths that they have led to. Stealing
     /// alone leaves queues as they are while all schedulers are busy, and some processes would wait many times longer for their turn than
     /// others.
-    pub fn balance(&mut self) {
+    pub fn balance(&mut self, now_ns: u64) {
         let all = self.all;
         if all.past().is_some() {
             return;
         }
-        if all.active() > 1 {
+        self.looks += 1;
+        if all.permitted() > 1 {
             // SAFETY: as in `pop`.
             let shared = unsafe { self.own.share_all_priorities() };
             self.all_may_take(shared);
-            if all.lookout.is_vacant() && all.has_idle() {
-                all.wake_idle(self.id);
+            if self.looks * SLICE_REDUCTIONS as u64 >= SOON && self.own.offers() {
+                all.raise_beside();
+            }
+            if all.lookout.is_vacant() {
+                self.want_lookout();
             }
         }
-        all.keep_books(self.id, &mut self.position);
+        all.keep_books(self.id, &mut self.position, now_ns);
         if let Some(other) = all.roomier(self.id)
             && let Some(process) = self.pop()
         {

@@ -70,12 +70,13 @@
 //!
 //! From there it migrates: a scheduler without work steals half of a queue, and where all work, processes go from long queues to short ones on
 //! paths that are reckoned once a period ([`Dispatcher::balance`], `books`), so that they get like shares when no scheduler is ever idle. When
-//! little is done fewer schedulers are active, and all processes are on those.
+//! little is done fewer schedulers are active, and all processes are on those, and all ports: what several schedulers wake and sleep for all the time, one
+//! does for much less. One more is active again when more waits than is soon done, or one has worked on for about 32 slices while others wait.
 //!
 //! # What always holds
 //!
 //! Q1. What waits in a queue has the status `Runnable` (process/P1), so a queue's pointers are alive: only running ends a process.
-//! Q2. No process that any scheduler may run waits for long beside an idle scheduler. A scheduler that is about to park enters the
+//! Q2. No process that any scheduler may run waits for long beside an idle scheduler (one that is not active is none). A scheduler that is about to park enters the
 //!     idle set before it looks at the queues a last time; a thread that enqueues a process looks at the set afterwards. A scheduler
 //!     that has searched looks again when its search is over, and wakes another if there is more than it takes; so does one that was
 //!     woken and takes other work, or is active no more.

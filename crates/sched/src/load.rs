@@ -3,6 +3,7 @@
 //! LD1. These figures are written by their scheduler alone, so a load and a store count. They have lines of their own: what others poll
 //!      while they look for work shall not share one with what is written in each slice.
 
+use crate::{SLICE_OVERHEAD, SLICE_REDUCTIONS};
 use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What a scheduler has done (LD1).
@@ -12,6 +13,8 @@ pub struct Load {
     pub reductions: AtomicU64,
     /// Context switches here.
     switches: AtomicU64,
+    /// What a slice costs here of late, in reductions; 0 = that is not known.
+    slice_cost: AtomicU64,
     /// A process runs here.
     running: AtomicBool,
     /// Nanoseconds without work, up to `idle_since`.
@@ -37,6 +40,23 @@ impl Load {
     pub fn switches(&self) -> u64 {
         // Relaxed: a figure.
         self.switches.load(Ordering::Relaxed)
+    }
+
+    /// What a slice costs here of late, its overhead with it, in reductions. That of a whole one, as long as nothing is known.
+    pub fn slice_cost(&self) -> u64 {
+        // Relaxed: a figure.
+        match self.slice_cost.load(Ordering::Relaxed) {
+            0 => u64::from(SLICE_OVERHEAD) + SLICE_REDUCTIONS as u64,
+            cost => cost,
+        }
+    }
+
+    /// So many slices have taken so many reductions.
+    pub(crate) fn have_taken(&self, slices: u64, reductions: u64) {
+        if let Some(each) = reductions.checked_div(slices) {
+            // Relaxed: LD1.
+            self.slice_cost.store(each + u64::from(SLICE_OVERHEAD), Ordering::Relaxed);
+        }
     }
 
     /// Counts one slice.

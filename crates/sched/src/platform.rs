@@ -17,6 +17,10 @@ pub trait Platform: Send + Sync {
     fn cpu_ns(&self) -> u64 {
         self.now_ns()
     }
+    /// Time that processors have worked for a scheduler's thread, nanoseconds, if the platform tells.
+    fn worked_ns(&self, _scheduler: usize) -> Option<u64> {
+        None
+    }
     /// Where the schedulers run, if the platform says so: else it follows from how they are bound.
     fn places(&self) -> Option<Vec<Place>> {
         None
@@ -125,6 +129,10 @@ impl Platform for Threads {
         // SAFETY: the clock exists on every system that this runs on, and `time` is valid for writing.
         let result = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
         if result == 0 { time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64 } else { self.now_ns() }
+    }
+
+    fn worked_ns(&self, scheduler: usize) -> Option<u64> {
+        self.places.worked_ns(scheduler)
     }
 
     fn look_at_capacity(&self, now_ns: u64) -> Option<Capacity> {

@@ -21,7 +21,7 @@
 //!     made it, and [`is_current`] is true of its queue on that thread alone. What touches them calls nothing that could come back here.
 //! R4. Where more waits privately than the scheduler runs next, something is shared that anybody may take; at the latest after the next
 //!     process that the scheduler adds or takes ([`RunQueue::push_own`], [`RunQueue::pop_own`]), for thieves may have taken all that was. It is not
-//!     so if all of it is bound, or one scheduler alone is active. Of each priority some is shared each slice's time.
+//!     so if all of it is bound, or one scheduler alone may be active. Of each priority some is shared each slice's time.
 //! R5. Who makes a waiting process more urgent stores that first and then asks each scheduler to sort anew, which takes the request
 //!     before its next process (sync.request/RQ1): it finds the process in its queue, or adds it later by its new urgency.
 //! R6. What the process that runs has woken stands in the worker cache, of one place, if it alone has come to the queue during the slice. It runs

@@ -20,6 +20,12 @@ use myriad_sync::idle::AfterPush;
 use myriad_sync::{Adverts, Arc, CachePadded, IdleSet};
 use std::ops::Deref;
 
+/// A scheduler that has so many reductions before it, or has run so many without a pause, does not get through soon: another is to help it, also one that is
+/// not active.
+pub(crate) const SOON: u64 = 32 * crate::SLICE_REDUCTIONS as u64;
+/// So many processes are more than a scheduler gets through soon.
+const MANY: usize = 128;
+
 /// How many schedulers of each kind there are.
 #[derive(Clone, Copy, Debug)]
 pub struct Numbers {
@@ -236,7 +242,7 @@ impl<R: Runtime> Schedulers<R> {
         let own = &self[id];
         let shared = if is_current(own) {
             // SAFETY: sched.run_queue/R3: `set_current` was told so on this thread.
-            unsafe { own.push_own(process, self.active() > 1) }
+            unsafe { own.push_own(process, self.permitted() > 1) }
         } else {
             own.push(process);
             Shared(true)
@@ -255,11 +261,20 @@ impl<R: Runtime> Schedulers<R> {
             return self.push_here(id, process);
         }
         // SAFETY: sched.run_queue/R3: `set_current` was told so on this thread.
-        let shared = unsafe { own.push_next(process, self.active() > 1) };
+        let shared = unsafe { own.push_next(process, self.permitted() > 1) };
         if shared == Shared(true) {
             self.advertise(id);
         }
         shared
+    }
+
+    /// Is one more to be active, as more waits in this queue than its scheduler gets through soon?
+    fn wants_more(&self, id: usize) -> bool {
+        let is_pressed = || {
+            let waiting = self[id].len();
+            waiting >= MANY || waiting as u64 * self[id].load.slice_cost() >= SOON
+        };
+        self.active() < self.most_active() && is_pressed()
     }
 
     /// Something has come to be shared here (sched/Q4).
@@ -275,7 +290,7 @@ impl<R: Runtime> Schedulers<R> {
     #[inline]
     pub(crate) fn wake_for_more(&self, id: usize, shared: Shared) {
         if self[id].offers()
-            && (shared == Shared(true) || !self.idle.is_empty())
+            && (shared == Shared(true) || !self.idle.is_empty() || self.wants_more(id))
             && !matches!(self.tuning.wakes, Wakes::Late(_))
         {
             self.wake_idle(id);
@@ -362,7 +377,12 @@ impl<R: Runtime> Schedulers<R> {
         if pushed.wants_one() {
             return self.claim_one(pushed, id);
         }
-        // All that are active work, or are on their way.
+        self.wants_more(id) && self.raise_beside()
+    }
+
+    /// One more is active, and works beside this one, if all that are work, or are on their way, and one more may be. Is it?
+    #[cold]
+    pub(crate) fn raise_beside(&self) -> bool {
         let raises = self.past().is_none() && self.active() < self.most_active() && self.idle.is_empty();
         raises && self.raise_active().inspect(|one| self.platform.unpark_beside(*one)).is_some()
     }

@@ -56,6 +56,11 @@ impl WakePlaces {
         self.sleepers[id].thread.get_or_init(Thread::current);
     }
 
+    /// Time that processors have worked for the thread of scheduler `id`, nanoseconds, if it has slept yet and the system tells.
+    pub(crate) fn worked_ns(&self, id: usize) -> Option<u64> {
+        self.sleepers[id].thread.get().copied().flatten()?.worked_ns()
+    }
+
     /// The calling thread is about to wake that of scheduler `id`, and works on.
     pub(crate) fn wakes(&self, id: usize, now_ns: u64) {
         let (sleeper, Some(processor)) = (&self.sleepers[id], current_processor()) else { return };

@@ -139,7 +139,7 @@ impl Scheduler {
             self.check_time();
             self.watch_capacity();
             self.look_for_clean_up();
-            self.dispatcher.balance();
+            self.dispatcher.balance(self.local.now_ns);
         } else if self.overdue {
             self.check_time();
         }

@@ -394,7 +394,7 @@ impl Port {
     ) -> T {
         let State { common, driver } = &mut *state;
         let mut context = Context { system, port: self, common, end: None };
-        if let Some(home) = system.poll.pollers.new_home(context.common.home) {
+        if let Some(home) = system.poll.pollers.new_home(context.common.home, system.vm.schedulers.active()) {
             (context.common.home, context.common.taken) = (home, 0);
             driver.moved(&mut context);
         }

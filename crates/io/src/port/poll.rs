@@ -11,7 +11,8 @@
 //!     there. So the I/O thread sees that there are events, and takes them from the scheduler's poller. An event is given to one of the two: whoever takes it first.
 //! W3. A thread that is woken while it waits is interrupted through its poller's `wake`, whose every write is an event ([`OutsideWait`](myriad_sync::OutsideWait)).
 //!     The I/O thread that takes such an event from a scheduler's poller passes it on if need be.
-//! W4. A port moves: when a scheduler that is not busy itself calls its driver while the I/O thread waits for its home too, then the port is at home with that scheduler from now on; and when
+//! W4. A port moves: when its home is a scheduler that is not active, and its driver is called, as for the next event that comes there, then it is at home with one that is
+//!     (so where few are active they meet all events, and the others sleep); when a scheduler that is not busy itself calls its driver while the I/O thread waits for its home too, then the port is at home with that scheduler from now on; and when
 //!     the I/O thread has taken some events of it from a scheduler's poller, with the I/O thread. What is in the hands of another thread by then is still served there; the port's turn decides.
 //! W5. A scheduler looks whether it has descriptors, and sleeps by its parker if not. Who registers the first one of another scheduler wakes it afterwards.
 //!

@@ -69,7 +69,7 @@ impl Scheduler {
         }
         if self.unchecked >= SLICE_REDUCTIONS as u32 {
             self.check_time();
-            self.dispatcher.balance();
+            self.dispatcher.balance(self.local.now_ns);
         } else if self.overdue {
             self.check_time();
         }

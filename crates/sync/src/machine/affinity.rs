@@ -46,6 +46,13 @@ impl Thread {
     }
 }
 
+impl Thread {
+    /// How long processors have worked for the thread, nanoseconds. `None`: it has ended, or the system does not tell.
+    pub fn worked_ns(self) -> Option<u64> {
+        system::worked_ns(self.0)
+    }
+}
+
 /// A thread may not run on one processor of those that it may else run on.
 #[derive(Debug)]
 #[must_use = "it stays off that processor until it is let back"]
@@ -126,6 +133,16 @@ mod system {
         u32::try_from(unsafe { libc::sched_getcpu() }).ok()
     }
 
+    pub(super) fn worked_ns(thread: i32) -> Option<u64> {
+        // The clock of a thread by its number, as `pthread_getcpuclockid` names it: the complement of the number, then 4 for a thread's clock and 2 for
+        // the time that the scheduler counts.
+        let clock = !thread << 3 | 6;
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: the call writes to `time` alone; it fails for a clock that is not there.
+        let failed = unsafe { libc::clock_gettime(clock, &raw mut time) };
+        (failed == 0).then(|| time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+    }
+
     pub(super) fn mask(thread: i32) -> io::Result<Mask> {
         let mut words = vec![0; MOST_WORDS];
         // SAFETY: the kernel writes at most so many bytes, and the words have as many.
@@ -155,6 +172,10 @@ mod system {
         None
     }
 
+    pub(super) fn worked_ns(_: i32) -> Option<u64> {
+        None
+    }
+
     pub(super) fn mask(_: i32) -> io::Result<Mask> {
         Err(io::ErrorKind::Unsupported.into())
     }
@@ -172,6 +193,16 @@ mod tests {
     fn allowed() -> String {
         let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
         status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim().to_owned()
+    }
+
+    #[test]
+    fn a_thread_is_told_how_long_it_has_worked() {
+        let thread = Thread::current().unwrap();
+        let before = thread.worked_ns().unwrap();
+        let until = before + 2_000_000;
+        while thread.worked_ns().unwrap() < until {}
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        assert!(thread.worked_ns().unwrap() < until + 20_000_000, "sleep is no work");
     }
 
     #[test]

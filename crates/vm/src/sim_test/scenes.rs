@@ -216,6 +216,58 @@ fn less_capacity_leaves_fewer_active_at_once() {
     assert_eq!(vm.schedulers.active(), 3);
 }
 
+/// Two schedulers, of which the first alone is active because no more is done than that.
+fn one_of_two() -> Stage {
+    let stage = Stage::new(2, 2);
+    stage.vm.schedulers.set_capacity(1);
+    stage.vm.schedulers.set_capacity(2);
+    assert!(stage.vm.schedulers.active() == 1 && stage.take_wakeup(1));
+    stage
+}
+
+#[test]
+fn one_that_rests_is_woken_for_what_takes_long() {
+    let stage = one_of_two();
+    let vm = stage.vm;
+    let (all, mut wakes) = ([(); 40].map(|()| stage.runner()), false);
+    let many = all.iter().position(|process| {
+        vm.schedulers.enqueue_at(0, process);
+        wakes = stage.take_wakeup(1);
+        vm.schedulers.active() == 2
+    });
+    // As long as nothing is known, each of them may take a whole slice.
+    assert_eq!((many, wakes), (Some(31), true));
+}
+
+#[test]
+fn one_that_rests_is_woken_when_another_works_on_and_on() {
+    let mut stage = one_of_two();
+    let vm = stage.vm;
+    for process in [stage.runner(), stage.runner()] {
+        vm.schedulers.enqueue_at(0, process);
+    }
+    let slices = (1..2000).find(|_| {
+        assert!(matches!(stage.schedulers[0].step(), Step::Ran(_)));
+        vm.schedulers.active() == 2
+    });
+    // A slice costs 101 reductions here, with what it costs apart from its own.
+    assert!(matches!(slices, Some(1200..1400)), "{slices:?}");
+    assert!(stage.take_wakeup(1));
+    assert!(matches!(stage.schedulers[1].step(), Step::Ran(_)), "one of two is for it");
+}
+
+#[test]
+fn one_that_rests_looks_after_one_that_stands_still() {
+    let mut stage = one_of_two();
+    let vm = stage.vm;
+    vm.schedulers.enqueue_at(0, stage.runner());
+    let steps = stand_still(&mut stage, 2);
+    assert!(matches!(steps[..], [Step::Idle(Some(2_000_000))]), "it looks again");
+    let steps = stand_still(&mut stage, 6);
+    assert!(matches!(steps.last(), Some(Step::Ran(_))));
+    assert_eq!((vm.schedulers.active(), stage.queued()), (2, vec![0, 1]));
+}
+
 #[test]
 fn a_wake_up_withheld_for_one_that_looks_is_made_up() {
     let mut stage = Stage::new(4, 4);

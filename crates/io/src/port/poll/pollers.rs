@@ -88,10 +88,19 @@ impl Pollers {
         myriad_sched::current().unwrap_or(self.of_io_thread()).min(self.of_io_thread())
     }
 
-    /// Where a port is to be at home from now on whose driver this thread calls, if not where it is (io/W4).
+    /// Where a port is to be at home from now on whose driver this thread calls, where so many schedulers are active, if not where it is (io/W4).
     #[inline]
-    pub(crate) fn new_home(&self, home: usize) -> Option<usize> {
-        let here = myriad_sched::current().filter(|here| *here != home)?;
+    pub(crate) fn new_home(&self, home: usize, active: usize) -> Option<usize> {
+        self.home_after_call(myriad_sched::current()?, home, active)
+    }
+
+    fn home_after_call(&self, here: usize, home: usize, active: usize) -> Option<usize> {
+        if (active..self.of_io_thread()).contains(&home) {
+            return Some((here % active).min(self.of_io_thread()));
+        }
+        if here == home {
+            return None;
+        }
         let is_busy = |number: usize| self.own.get(number).is_none_or(|poller| poller.is_shared());
         (is_busy(home) && !is_busy(here)).then_some(here)
     }
@@ -193,6 +202,16 @@ mod tests {
                 assert!(began.elapsed() < Duration::from_secs(20), "round {round}");
             }
         });
+    }
+
+    /// io/W4.
+    #[test]
+    fn who_rests_gives_its_ports_to_those_that_are_active() {
+        let Some((pollers, _reader, _writer)) = with_pipe() else { return };
+        assert_eq!([0, 1].map(|here| pollers.home_after_call(here, 1, 2)), [None, None]);
+        assert_eq!([0, 1].map(|here| pollers.home_after_call(here, 1, 1)), [Some(0), Some(0)]);
+        // Its events go to the I/O thread, and what is at home with that does not rest.
+        assert_eq!([0, 1].map(|here| pollers.home_after_call(here, 2, 2)), [Some(0), Some(1)]);
     }
 
     /// io/W2: an event is met by the I/O thread while it is shared, and by one of the two only.
