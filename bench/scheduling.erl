@@ -31,6 +31,14 @@ main(["burst", Bursts, Processes]) ->
     Times = [burst(First, Left, Pids) || _ <- lists:seq(1, list_to_integer(Bursts))],
     value(percentiles([0.5, 0.9, 0.99], Times) ++ [100 * length([T || T <- Times, T =< 100]) / length(Times)]);
 
+%% `together ROUNDS TASKS MICROSECONDS`: after a lull with little to do so many processes, of which each would compute for so long alone, begin together. The time
+%% until all are through over that which they would take one after the other: the median of the rounds.
+main(["together", Rounds, Tasks, Microseconds]) ->
+    [Times, Count, Alone] = [list_to_integer(Word) || Word <- [Rounds, Tasks, Microseconds]],
+    Steps = lists:max([Alone * 100000 div wall(fun() -> count(100000) end) || _ <- lists:seq(1, 20)]),
+    Took = [begin lull(10), wall(fun() -> at_once(Count, fun() -> count(Steps) end) end) end || _ <- lists:seq(1, Times)],
+    value(percentiles([0.5], [Time / (Count * Alone) || Time <- Took]));
+
 %% `idle SECONDS`: the processor time that all threads of a node that waits take, in percent of a core.
 main(["idle", Seconds]) ->
     timer:sleep(2000),
@@ -82,6 +90,16 @@ shuffled() -> [erlang:phash2(N) || N <- lists:seq(1, 1000)].
 compute(List) ->
     _ = lists:sort(List),
     compute(List).
+
+count(0) -> ok;
+count(N) -> count(N - 1).
+
+%% A request now and then.
+lull(0) -> ok;
+lull(N) ->
+    at_once(1, fun() -> count(100) end),
+    timer:sleep(5),
+    lull(N - 1).
 
 burst(First, Left, Pids) ->
     timer:sleep(20),

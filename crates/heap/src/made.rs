@@ -173,10 +173,8 @@ mod tests {
         assert_eq!(words, 3 + 2 + 2 + 4);
         let (usual, usual_words) = Payload::copy_counted(message);
         // SAFETY: just built, and nothing else refers to it.
-        assert!(
-            unsafe { heap.payload_of_built(message, words, 3 * 8 - 1) }.is_none(),
-            "a text of four cells, three times"
-        );
+        let longer = unsafe { heap.payload_of_built(message, words, 3 * 8 - 1) };
+        assert!(longer.is_none(), "a text of four cells, three times");
         // SAFETY: as above.
         let (payload, copied) = unsafe { heap.payload_of_built(message, words, 3 * 8) }.unwrap();
         assert_eq!((copied, payload.words()), (usual_words, usual.words()));

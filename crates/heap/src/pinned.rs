@@ -77,10 +77,6 @@ impl Pinned {
         self.in_order.sort_unstable();
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.copies.is_empty()
-    }
-
     /// Words that copies of all would have.
     pub(crate) fn words(&self) -> usize {
         self.words

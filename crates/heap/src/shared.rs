@@ -19,8 +19,8 @@
 //! SH3. A process that is inside a built-in whose terms nobody lists is *pinned*: all that its roots lead to stays where it is, and all of its own memory. The
 //!      built-in has got its terms from these roots, or made them in that memory. Who else refers to what stays gets a copy of it, so that nothing old refers to
 //!      it (`pinned.rs`).
-//! SH4. Literals that are to go wait for a collection of all during which nothing is pinned: in one pass over the old generation and all roots, who refers to
-//!      them gets copies.
+//! SH4. Literals that are to go wait for a collection of all during which no process is pinned: in one pass over the old generation and all roots, who refers to
+//!      them gets copies. Until then whoever copies a term takes them along (vm/LC1), for a copy is no root.
 
 use crate::account::{self, Class};
 use crate::block;
@@ -80,6 +80,13 @@ pub fn use_one_heap(schedulers: usize) -> bool {
 pub fn release(area: LiteralArea) {
     GOING.lock().push(area);
     request();
+}
+
+/// Where the literals lie that are to go and are still there: copies of terms go on to take them along (SH4).
+pub fn leaving() -> LiteralRanges {
+    let mut ranges = LiteralRanges::default();
+    GOING.lock().iter().for_each(|area| ranges.join(&area.ranges()));
+    ranges
 }
 
 impl Heap {
@@ -315,7 +322,7 @@ pub unsafe fn collect(world: &mut impl World) -> Vec<Help> {
         old.minor_gcs = old.minor_gcs.saturating_add(1);
         if full {
             old.collect_old(world, &into_old);
-            if pinned.is_empty() {
+            if !is_any_pinned(world) {
                 old.release_literals(world);
             } else if !GOING.lock().is_empty() {
                 one_heap::ask_next();
@@ -342,6 +349,13 @@ unsafe fn find_pinned(world: &mut impl World, into_old: &mut Vec<u64>) -> (Pinne
     });
     pinned.are_complete();
     (pinned, words)
+}
+
+/// Is any process inside a built-in whose terms nobody lists? They may be literals alone, and the process may not have run since the last collection.
+fn is_any_pinned(world: &mut impl World) -> bool {
+    let mut any = false;
+    world.each(false, &mut |_, _, is_pinned| any |= is_pinned);
+    any
 }
 
 /// Calls `look` with each word that is a process's.

@@ -48,7 +48,7 @@
 
 mod rounds;
 
-use myriad_heap::{LiteralArea, LiteralRanges, set_going};
+use myriad_heap::{LiteralArea, LiteralRanges, set_going, shared};
 use myriad_sync::{Arc, LockClass, Mutex};
 use myriad_term::Pid;
 
@@ -113,10 +113,19 @@ impl Literals {
         let mut state = self.state.lock();
         let gone = std::mem::take(&mut state.going);
         state.going = std::mem::take(&mut state.waiting);
-        let mut ranges = LiteralRanges::default();
-        state.going.iter().for_each(|area| ranges.join(&area.ranges()));
-        set_going(&ranges);
-        state.ranges = Arc::new(ranges);
+        let ranges = |areas: &[LiteralArea]| {
+            let mut ranges = LiteralRanges::default();
+            areas.iter().for_each(|area| ranges.join(&area.ranges()));
+            ranges
+        };
+        state.ranges = Arc::new(ranges(&state.going));
+        let mut announced = ranges(&state.going);
+        if shared::is_on() {
+            // The one heap still refers to them (heap.shared/SH4).
+            announced.join(&ranges(&gone));
+            announced.join(&shared::leaving());
+        }
+        set_going(&announced);
         let another = !state.going.is_empty();
         state.phase = if another { Phase::Announced } else { Phase::Idle };
         (gone, another)

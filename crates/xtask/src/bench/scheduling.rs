@@ -1,5 +1,5 @@
 //! What the schedulers owe on a real machine: against two VMs side by side, to a ticker, under a quota, while nothing is to be done, to a
-//! burst of work, and what the worker cache and the lock profile come to.
+//! burst of work and to work that begins together after a lull, and what the worker cache and the lock profile come to.
 //!
 //! Each figure is a VM's own, a ratio of two configurations of it that take turns within a run; `erl` stands beside it. The aim is
 //! Myriad's.
@@ -20,12 +20,13 @@ const MANY: [&str; 2] = ["+S", "64:64"];
 
 /// The figures by their names.
 type Measure = fn(&Bench, &mut Tables) -> Result<(), Stop>;
-const FIGURES: [(&str, Measure); 7] = [
+const FIGURES: [(&str, Measure); 8] = [
     ("side", side),
     ("ticker", ticker),
     ("quota", quota),
     ("idle", idle),
     ("burst", burst),
+    ("together", together),
     ("cache", cache),
     ("profile", profile),
 ];
@@ -157,6 +158,21 @@ fn burst(bench: &Bench, tables: &mut Tables) -> Result<(), Stop> {
         tables.figure(&format!("{title}, p90"), "us", most, "")?;
         tables.figure(&format!("{title}, p99"), "us", all, "")?;
         tables.figure(&format!("{title}, bursts within 100 us"), "%", share, "")?;
+    }
+    Ok(())
+}
+
+/// A few processes that compute, and begin together when little has been to do.
+fn together(bench: &Bench, tables: &mut Tables) -> Result<(), Stop> {
+    tables.begin_figures(
+        "Processes that begin together after a lull, two schedulers: time over that one after the other",
+    )?;
+    let rounds = if bench.quick { "3" } else { "30" };
+    for (tasks, us) in [("2", "1000"), ("2", "10000"), ("8", "1000"), ("8", "10000")] {
+        let title = format!("{tasks} of {us} us each");
+        let words = ["together", rounds, tasks, us];
+        let [ratio] = bench.spreads_of(&title, |vm| values(&mut wants(bench.start_vm(vm, &TWO), &words)));
+        tables.figure(&title, "", ratio, "0.55")?;
     }
     Ok(())
 }
