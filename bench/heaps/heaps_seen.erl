@@ -60,10 +60,10 @@ first() ->
     {min_heap_size, Words} = erlang:system_info(min_heap_size),
     Words.
 
-%% Stops of all processes, {Nanoseconds, HowMany}.
+%% Stops of all processes, {Nanoseconds, HowMany}; no words are known.
 print_stops(Stops) ->
     [io:format("stop ~w ~w~n", [Ns, N]) || {Ns, N} <- Stops, N > 0],
-    io:format("kinds ~w 0~nwords 0 0~n", [lists:sum([Ns * N || {Ns, N} <- Stops])]).
+    io:format("kinds ~w 0~n", [lists:sum([Ns * N || {Ns, N} <- Stops])]).
 
 print(S) ->
     [io:format("stop ~w 1~n", [Stop]) || Stop <- lists:sort(S#seen.stops)],

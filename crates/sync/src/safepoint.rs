@@ -89,9 +89,10 @@ impl Safepoint {
     }
 
     fn come(&self) {
-        // Release: pairs with the Acquire in `are_stopped` (SP2). The count only changes by read-modify-writes, so that one
+        // Release: pairs with the Acquire in `stopped` (SP2). The count only changes by read-modify-writes, so that one
         // release sequence has all mutators' increments.
         self.stopped.fetch_add(1, Release);
+        // Only a hint, so no fence stands between: who is not woken looks again by itself (`wait_for_another`).
         if self.is_requested() {
             self.came.wake_all(&self.stopped);
         }

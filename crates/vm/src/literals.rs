@@ -121,7 +121,8 @@ impl Literals {
         state.ranges = Arc::new(ranges(&state.going));
         let mut announced = ranges(&state.going);
         if shared::is_on() {
-            // The one heap still refers to them (heap.shared/SH4).
+            // The one heap still refers to them (heap.shared/SH4). They stay announced until the next round, when they have long gone: copies take along more
+            // than they would have to, at worst.
             announced.join(&ranges(&gone));
             announced.join(&shared::leaving());
         }

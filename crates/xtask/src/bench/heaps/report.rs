@@ -65,7 +65,7 @@ impl Found {
                     middle(&traced, |run| Some(longest(&run.stops).unwrap_or(0.0))),
                     middle(&traced, |run| Some(per_mille(&run.stops, 999).unwrap_or(0.0))),
                 ],
-                words: [0, 1].map(|at: usize| middle(&traced, |run| Some(run.words[at]))),
+                words: [0, 1].map(|at: usize| middle(&traced, |run| Some(run.words?[at]))),
             }
         });
         Found { program, vms: bars.collect() }
@@ -234,8 +234,9 @@ mod tests {
         let one = vec![run(4e6, &[]), run(2e6, &[]), run(1e6, &[])];
         let parts = vec![run(4e6, &[4e6]), run(2e6, &[4e5, 4e5, 4e5, 8e5, 0.0]), vec![None]];
         let two = vec![run(3e6, &[]), run(2e6, &[]), vec![None]];
-        let traced =
-            || vec![Some(Traced { stops: vec![(1000, 9), (5000, 1)], kinds: [3.0, 1.0], words: [2000.0, 1500.0] })];
+        let traced = || {
+            vec![Some(Traced { stops: vec![(1000, 9), (5000, 1)], kinds: [3.0, 1.0], words: Some([2000.0, 1500.0]) })]
+        };
         Found::new(program, &vms, one, &parts, two, vec![traced(), traced(), traced()])
     }
 

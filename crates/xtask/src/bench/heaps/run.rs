@@ -35,8 +35,8 @@ pub struct Traced {
     pub stops: Stops,
     /// Nanoseconds of all minor ones, and of all of both generations.
     pub kinds: [f64; 2],
-    /// Words that all heaps had and used at most.
-    pub words: [f64; 2],
+    /// Words that all heaps had and used at most, where processes have heaps of their own.
+    pub words: Option<[f64; 2]>,
 }
 
 /// Times a program, which runs so many times for one figure; `way` is `time`, or `parts` for those too.
@@ -80,7 +80,7 @@ fn traced_in(text: &str) -> Option<Traced> {
     Some(Traced {
         stops: stops.collect::<Option<_>>()?,
         kinds: floats(line(text, "kinds")?),
-        words: floats(line(text, "words")?),
+        words: line(text, "words").map(floats),
     })
 }
 
@@ -102,8 +102,12 @@ mod tests {
     #[test]
     fn what_a_trace_prints() {
         let traced = traced_in("told 1 1 1\nstop 10 1\nstop 30 2\nkinds 40 30\nwords 500 200\n").unwrap();
-        assert_eq!((traced.stops, traced.kinds, traced.words), (vec![(10, 1), (30, 2)], [40.0, 30.0], [500.0, 200.0]));
+        assert_eq!(
+            (traced.stops, traced.kinds, traced.words),
+            (vec![(10, 1), (30, 2)], [40.0, 30.0], Some([500.0, 200.0]))
+        );
         assert_eq!(traced_in("stop 10\nkinds 40 30\nwords 500 200\n"), None);
         assert_eq!(traced_in("kinds 0 0\nwords 5 2\n").unwrap().stops, []);
+        assert_eq!(traced_in("stop 10 1\nkinds 10 0\n").unwrap().words, None);
     }
 }
