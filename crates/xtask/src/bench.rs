@@ -22,8 +22,7 @@ use crate::otp::{self, Otp};
 use crate::stop::{self, Done, Stop};
 use crate::words::Words;
 use crate::{json, parallel, program};
-use measure::Bench;
-use std::path::PathBuf;
+use measure::{Bench, examples};
 use table::Tables;
 
 /// The words that the command takes.
@@ -105,11 +104,6 @@ fn bench(words: &Words) -> Result<Bench, Stop> {
         work: top().join("target/bench"),
         otp,
     })
-}
-
-/// The programs of `examples/`.
-fn examples() -> Vec<PathBuf> {
-    files::ending(&top().join("examples"), ".erl")
 }
 
 /// What was measured on.

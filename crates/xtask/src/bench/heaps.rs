@@ -3,6 +3,7 @@
 //! All VMs take turns, run by run. Figures are medians of runs; a figure that a VM does not tell is left out as `-`.
 
 mod arithmetic;
+mod choice;
 mod grid;
 mod misses;
 mod programs;
@@ -25,10 +26,11 @@ use vms::Vm;
 const ONE: [&str; 8] = ["+S", "1:1", "+sbwt", "none", "+sbwtdcpu", "none", "+sbwtdio", "none"];
 const TWO: [&str; 2] = ["+S", "2:2"];
 
-/// The sections by their names, in their order; the last three only with `--all` or when named.
+/// The sections by their names, in their order; all but the first only with `--all` or when named.
 type Section = fn(&Experiment<'_>, &mut Tables) -> Result<(), Stop>;
-const SECTIONS: [(&str, Section); 5] = [
+const SECTIONS: [(&str, Section); 6] = [
     ("programs", programs),
+    ("choice", choice::choice),
     ("initial", initial),
     ("messages", grid::messages),
     ("misses", misses::misses),

@@ -1,5 +1,6 @@
 //! Single measurements: a program is started, and a number comes back; nothing when it failed.
 
+use crate::files::{self, top};
 use crate::otp::Otp;
 use crate::parallel;
 use crate::program;
@@ -8,6 +9,15 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
+
+/// The rates of `bench/micro.erl`, and how often each is done.
+pub const RATES: [[&str; 2]; 5] =
+    [["spawn", "300000"], ["ping_pong", "300000"], ["fan_in", "100000"], ["ets", "1000000"], ["timers", "500000"]];
+
+/// The programs of `examples/`.
+pub fn examples() -> Vec<PathBuf> {
+    files::ending(&top().join("examples"), ".erl")
+}
 
 /// What is measured, and how.
 #[derive(Clone)]

@@ -5,8 +5,7 @@
 //! compiled before: medians are of such starts. What the programs compute has to
 //! be the same on all VMs.
 
-use super::examples;
-use super::measure::{Bench, Pair, Spread, progress, said, spread, values_in};
+use super::measure::{Bench, Pair, Spread, examples, progress, said, spread, values_in};
 use super::table::{Better, Tables};
 use crate::files::{self, top};
 use crate::program;

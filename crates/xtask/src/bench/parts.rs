@@ -1,8 +1,8 @@
 //! What is measured: a part has a table or two.
 
-use super::measure::{Bench, Pair};
+use super::measure::{Bench, Pair, RATES, examples};
 use super::table::{Better, Tables};
-use super::{alloc, compiling, examples, heaps, native, pauses, projects, scheduling, servers, smp_cost};
+use super::{alloc, compiling, heaps, native, pauses, projects, scheduling, servers, smp_cost};
 use crate::files;
 use crate::stop::Stop;
 
@@ -74,9 +74,7 @@ fn scaling(bench: &Bench, tables: &mut Tables) -> Result<(), Stop> {
 
 fn rates(bench: &Bench, tables: &mut Tables) -> Result<(), Stop> {
     tables.begin("Rate")?;
-    let rates =
-        [["spawn", "300000"], ["ping_pong", "300000"], ["fan_in", "100000"], ["ets", "1000000"], ["timers", "500000"]];
-    for words in rates {
+    for words in RATES {
         let pair = bench.turns(words[0], |vm| bench.micro(vm, &words));
         tables.row(words[0], "/s", Better::More, pair)?;
     }

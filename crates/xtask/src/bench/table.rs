@@ -179,7 +179,8 @@ impl Row {
     }
 }
 
-fn geometric_mean(ratios: &[f64]) -> Option<f64> {
+/// The geometric mean of some ratios; nothing of none.
+pub fn geometric_mean(ratios: &[f64]) -> Option<f64> {
     let logarithms: f64 = ratios.iter().map(|ratio| ratio.ln()).sum();
     (!ratios.is_empty()).then(|| (logarithms / ratios.len() as f64).exp())
 }

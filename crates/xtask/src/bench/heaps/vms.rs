@@ -4,19 +4,23 @@ use super::super::measure::Bench;
 use crate::program;
 use std::path::PathBuf;
 
-/// The architectures, as `+heap=` names them, and the letters of the paper's bars.
-const ARCHITECTURES: [(&str, &str, &str); 3] =
-    [("private", "P", "+heap=private"), ("shared", "S", "+heap=shared"), ("hybrid", "H", "+heap=hybrid")];
+/// The architectures, the letters of the paper's bars, and the flags that choose them.
+const ARCHITECTURES: [(&str, &str, &[&str]); 4] = [
+    ("private", "P", &["+heap=private"]),
+    ("shared", "S", &["+heap=shared"]),
+    ("hybrid", "H", &["+heap=hybrid"]),
+    ("hybrid without analysis", "H-", &["+heap=hybrid", "+JMbuilt", "false"]),
+];
 
 /// A VM as it is started.
 pub struct Vm {
-    /// `erl`, or the architecture.
+    /// `erl`, or the architecture, and whether messages are built without analysis.
     pub name: &'static str,
     /// Its letter.
     pub letter: &'static str,
     /// The program.
     pub path: PathBuf,
-    /// The flag that chooses the architecture, if it takes one.
+    /// The flags that choose it, if it takes any.
     pub flags: Vec<&'static str>,
     /// Does it tell the parts of sends and collections?
     tells_parts: bool,
@@ -45,8 +49,8 @@ pub fn all(bench: &Bench) -> Vec<Vm> {
     let own = |name, letter, flags| Vm { name, letter, path: bench.vm.clone(), flags, tells_parts };
     let mut vms: Vec<Vm> = ARCHITECTURES
         .into_iter()
-        .filter(|(_, _, flag)| accepts(&[flag]))
-        .map(|(name, letter, flag)| own(name, letter, vec![flag]))
+        .filter(|(_, _, flags)| accepts(flags))
+        .map(|(name, letter, flags)| own(name, letter, flags.to_vec()))
         .collect();
     if vms.is_empty() {
         let (name, letter, _) = ARCHITECTURES[0];
@@ -81,9 +85,15 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_said() {
-        let text = said(&[vm("erl", false), vm("private", true), vm("hybrid", true)]);
-        assert_eq!(text, "\nMeasured in turns: erl, private, hybrid. LEFT OUT: shared, which this VM does not have.");
+        let text =
+            said(&[vm("erl", false), vm("private", true), vm("hybrid", true), vm("hybrid without analysis", true)]);
+        assert_eq!(
+            text,
+            "\nMeasured in turns: erl, private, hybrid, hybrid without analysis. LEFT OUT: shared, which this VM does not have."
+        );
         let text = said(&[vm("erl", false), vm("private", false)]);
-        assert!(text.contains("LEFT OUT: shared, hybrid") && text.ends_with("from the mutator."));
+        assert!(
+            text.contains("LEFT OUT: shared, hybrid, hybrid without analysis,") && text.ends_with("from the mutator.")
+        );
     }
 }
