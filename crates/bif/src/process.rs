@@ -82,11 +82,11 @@ fn send_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         match option.as_atom() {
             Some(am::noconnect) => no_connect = true,
             Some(am::nosuspend) => no_suspend = true,
-            _ => return badarg(),
+            _ => return bad_option(ctx),
         }
     }
     if !rest.tail().is_nil() {
-        return badarg();
+        return bad_option(ctx);
     }
     if no_suspend && is_busy_port(ctx, args[0]) {
         return Ok(Term::atom(am::nosuspend));
@@ -96,6 +96,12 @@ fn send_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         Sent::NoConnection if no_connect => Term::atom(am::noconnect),
         _ => Term::OK,
     })
+}
+
+/// `badarg`, for the sake of the options.
+#[cold]
+fn bad_option(ctx: &mut Ctx<'_>) -> BifResult {
+    ctx.error_with_cause(Term::atom(am::badarg), Term::atom(am::badopt))
 }
 
 /// A port, or the name of one, that would make a sender wait?

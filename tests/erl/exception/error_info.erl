@@ -12,7 +12,7 @@ main() ->
          {erlang, binary_part, [<<1>>, 2, 3]}, {erlang, split_binary, [<<1>>, 5]}, {erlang, register, [a, b]}, {erlang, register, [undefined, self()]},
          {erlang, unregister, [nope]}, {erlang, whereis, [1]}, {erlang, process_info, [x]}, {erlang, process_info, [self(), zzz]},
          {erlang, process_flag, [trap_exit, 1]}, {erlang, link, [a]}, {erlang, monitor, [process, 1]}, {erlang, monitor, [x, self()]},
-         {erlang, demonitor, [a]}, {erlang, send, [nope, x]}, {erlang, send_after, [-1, self(), x]}, {erlang, send_after, [a, self(), x]},
+         {erlang, demonitor, [a]}, {erlang, send, [nope, x]}, {erlang, send, [self(), x, [bad]]}, {erlang, send_after, [-1, self(), x]}, {erlang, send_after, [a, self(), x]},
          {erlang, start_timer, [1, 1, 1]}, {erlang, cancel_timer, [a]}, {erlang, spawn, [a]}, {erlang, spawn, [m, f, a]}, {erlang, spawn_opt, [m, f, [], [x]]},
          {erlang, exit, [a, b]}, {erlang, group_leader, [a, self()]}, {erlang, put, []}, {erlang, phash2, [a, 0]}, {erlang, make_tuple, [-1, a]},
          {erlang, term_to_binary, [a, [x]]}, {erlang, apply, [a, b, c]}, {erlang, system_info, [nope]}, {erlang, system_flag, [nope, 1]},
