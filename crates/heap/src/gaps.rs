@@ -6,21 +6,23 @@
 //! GA1. Free words of gaps are objects without terms whenever no collection runs, so that one can walk over them.
 //! GA2. The map has no bits for words of a gap that nobody fills; who takes a gap to fill it sets them.
 
-use crate::live_map::{LiveMap, LongestGaps, fill};
+use crate::live_map::{LongestGaps, fill};
 use crate::marking::{GIVEN_BACK, Marking};
 use crate::old_space::OldSpace;
 use myriad_sync::Arc;
 use std::ops::Range;
 
 /// For objects of up to so many words there is a gap that is being filled; and it has so many when that begins.
-const WINDOWS: [(usize, usize); 3] = [(8, 4), (32, 16), (64, 64)];
+const WINDOWS: [(usize, usize); 4] = [(8, 4), (16, 9), (32, 17), (64, 33)];
 /// The number of the end among what is being filled, behind these.
 const END: usize = WINDOWS.len();
 /// Words that are taken of the end for such a gap, where there are no others.
 const PIECE: usize = if cfg!(test) { 64 } else { 512 };
-/// Gaps of fewer words are not kept while others are released, and not more than so many are.
-const LEAST_KEPT: usize = 8;
+/// For what this window is filled with gaps are kept while others are released, not more than so many.
+const KEEPER: usize = 2;
 const MOST_KEPT: usize = 4096;
+/// How long gaps are looked for in one collection, in steps of some nanoseconds ([`LongestGaps::find`]), and one more for each word that is found.
+const SEARCHED: usize = if cfg!(test) { 1000 } else { 1 << 14 };
 /// Words that are taken of a gap at once, at most.
 const LARGEST: usize = if cfg!(test) { 100 } else { 1 << 20 };
 
@@ -33,7 +35,7 @@ struct Window {
     scanned: usize,
     /// Free.
     gap: Range<usize>,
-    /// Where in the map the next gap is looked for; there is none behind its end.
+    /// Where in the map the next gap is looked for.
     next: usize,
 }
 
@@ -49,6 +51,8 @@ pub(crate) struct Gaps {
     too_large: usize,
     /// Gaps that come first: those that nobody releases meanwhile.
     kept: Vec<Range<usize>>,
+    /// How long gaps may be looked for until the collection ends.
+    search_left: usize,
     /// Large gaps that were taken, and what follows them.
     fresh: Vec<Range<usize>>,
     /// What was filled since [`Gaps::begin`], but for what is being filled.
@@ -86,36 +90,47 @@ impl Gaps {
         self.windows[END].gap.end = limit.addr();
     }
 
-    /// There are these gaps from now on, which are so long.
-    pub(crate) fn refill(&mut self, map: Arc<Marking>, longest: LongestGaps) {
-        (self.map, self.longest, self.next_apart, self.too_large) = (Some(map), longest, 0, usize::MAX);
-        self.windows.iter_mut().for_each(|window| window.next = 0);
-    }
-
-    /// The gaps are about to be released, and these bits say which they are: keeps those that are being filled, and some of up to so many words in all.
-    /// Gives what said so before, to be freed.
-    pub(crate) fn keep(&mut self, most: usize, found: &LiveMap) -> Option<Arc<Marking>> {
-        let (mut left, mut next) = (most, 0);
-        while self.kept.len() < MOST_KEPT
-            && left > 0
-            && let Some(gap) = self.find(next, LEAST_KEPT)
-        {
-            next = gap.end;
-            left = left.saturating_sub(gap.len());
-            let gap = self.claim(&gap);
-            self.kept.push(gap);
-        }
-        let filling = self.windows[..END].iter().map(|window| &window.gap);
-        for gap in filling.chain(&self.kept).filter(|gap| !gap.is_empty()) {
-            if let Some(place) = found.place(gap.start) {
-                let is_first = found.set(place, words(gap));
+    /// The gaps are about to be released, and these bits say which they are, but for those that are being filled, and some more of up to so many words in all: these stay.
+    /// None of the others is known until [`Gaps::are_released`] says so. Gives what said before where gaps are, to be freed.
+    pub(crate) fn renew(&mut self, found: Arc<Marking>, most: usize) -> Option<Arc<Marking>> {
+        self.keep(most);
+        for gap in self.windows[..END].iter().map(|window| &window.gap).chain(&self.kept) {
+            if let Some(place) = found.map.place(gap.start)
+                && !gap.is_empty()
+            {
+                let is_first = found.map.set(place, words(gap));
                 debug_assert!(is_first, "GA2: an object lies in a gap");
             }
         }
-        self.map.take()
+        self.windows.iter_mut().for_each(|window| window.next = 0);
+        (self.next_apart, self.too_large) = (0, usize::MAX);
+        self.longest.clear();
+        self.map.replace(found)
     }
 
-    /// Free words of the gaps that are being filled and of those that come next, the end left out.
+    /// The gaps of the pieces that come next in the map are so long, and can be filled from now on.
+    pub(crate) fn are_released(&mut self, next: &LongestGaps) {
+        if let Some(map) = self.map.as_deref() {
+            self.longest.append(&map.map, next);
+        }
+    }
+
+    /// Keeps gaps for the windows of larger objects, which fit smaller ones too.
+    fn keep(&mut self, most: usize) {
+        let (mut left, mut next) = (most, self.windows[KEEPER].next);
+        self.search_left = SEARCHED;
+        while left > 0
+            && self.kept.len() < MOST_KEPT
+            && let Some(gap) = self.find(&mut next, WINDOWS[KEEPER].1)
+        {
+            left = left.saturating_sub(gap.len());
+            next = gap.end;
+            let gap = self.claim(&gap);
+            self.kept.push(gap);
+        }
+    }
+
+    /// Free words of the gaps that are being filled and of those that are kept, the end left out.
     pub(crate) fn free(&self) -> usize {
         self.windows[..END].iter().map(|window| &window.gap).chain(&self.kept).map(words).sum()
     }
@@ -129,7 +144,7 @@ impl Gaps {
         for window in &mut self.windows {
             (window.start, window.scanned) = (window.gap.start, window.gap.start);
         }
-        self.scanning = Some(END);
+        (self.scanning, self.search_left) = (Some(END), SEARCHED);
         self.end()
     }
 
@@ -163,14 +178,15 @@ impl Gaps {
         unsafe { fill(pointer(gap.start), words(gap)) };
     }
 
-    /// The first gap at or behind a place of the map with so many words.
-    fn find(&mut self, place: usize, size: usize) -> Option<Range<usize>> {
-        self.longest.find(&self.map.as_deref()?.map, place, size)
+    /// The first gap at or behind a place of the map with so many words. The place becomes that of the gap, or where the next search goes on.
+    fn find(&mut self, place: &mut usize, size: usize) -> Option<Range<usize>> {
+        self.longest.find(&self.map.as_deref()?.map, place, size, &mut self.search_left)
     }
 
     /// Takes a gap (GA2); gives its addresses.
-    fn claim(&self, gap: &Range<usize>) -> Range<usize> {
+    fn claim(&mut self, gap: &Range<usize>) -> Range<usize> {
         let Some(map) = self.map.as_deref() else { return 0..0 };
+        self.search_left += gap.len();
         let is_first = map.map.set(gap.start, gap.len());
         debug_assert!(is_first, "GA2: a gap is taken twice");
         let at = map.map.address(gap.start).addr();
@@ -238,12 +254,10 @@ impl Gaps {
                 return Some(gap);
             }
         }
-        let next = self.windows[window].next;
-        let found = self.find(next, size);
-        self.windows[window].next = usize::MAX;
-        let gap = self.claim_part(found?);
-        self.windows[window].next = gap.1;
-        Some(gap.0)
+        let mut next = self.windows[window].next;
+        let found = self.find(&mut next, size).map(|gap| self.claim_part(gap));
+        self.windows[window].next = found.as_ref().map_or(next, |(_, behind)| *behind);
+        found.map(|(gap, _)| gap)
     }
 
     /// Takes a gap, of a very long one the first part; gives its addresses, and the place behind it.
@@ -269,9 +283,14 @@ impl Gaps {
 
     /// Room for a large object, in a gap of which it leaves the rest to others, or at the end.
     fn take_apart(&mut self, size: usize) -> usize {
-        let found = if size < self.too_large { self.find(self.next_apart, size) } else { None };
+        let mut next = self.next_apart;
+        let found = if size < self.too_large { self.find(&mut next, size) } else { None };
         let Some(gap) = found else {
-            self.too_large = self.too_large.min(size);
+            let is_all = self.map.as_ref().is_some_and(|map| next >= map.map.words());
+            if is_all {
+                (self.too_large, next) = (self.too_large.min(size), 0);
+            }
+            self.next_apart = next;
             return self.take_from(END, size);
         };
         self.next_apart = gap.start + size;
@@ -308,7 +327,7 @@ impl Gaps {
 impl OldSpace for Gaps {
     #[inline(always)]
     fn take(&mut self, words: usize) -> *mut u64 {
-        let window = usize::from(words > WINDOWS[0].0) + usize::from(words > WINDOWS[1].0);
+        let window = WINDOWS[..END - 1].iter().map(|(most, _)| usize::from(words > *most)).sum::<usize>();
         let gap = &mut self.windows[window].gap;
         let at = gap.start;
         if words * 8 <= gap.end - at {
@@ -322,5 +341,43 @@ impl OldSpace for Gaps {
     fn unscanned(&mut self, at: *mut u64) -> Option<(*mut u64, *mut u64)> {
         let end = self.scanning.map_or(self.scanning_to, |window| self.windows[window].gap.start);
         if at.addr() < end { Some((at, pointer(end))) } else { self.next_unscanned(at.addr()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::marking::Reservation;
+
+    /// All pieces seem to have gaps that are long enough, but only the last one has one.
+    #[test]
+    fn a_long_search_goes_on_in_the_next_collection() {
+        const WORDS: usize = 60_000;
+        const SIZE: usize = 20;
+        let memory = Arc::new(Reservation::new(2 << 20, 2 << 20).unwrap());
+        assert!(memory.commit(memory.start().addr(), 1 << 20));
+        let marking = Arc::new(Marking::new(&memory, WORDS, Vec::new()).unwrap());
+        let mut longest = LongestGaps::new(&marking.map);
+        for place in (0..WORDS).step_by(PIECE) {
+            longest.note(&(place..place + PIECE));
+        }
+        marking.map.set(0, WORDS - SIZE);
+        let end = memory.start().wrapping_add(WORDS);
+        let mut gaps = Gaps::at_end(end, end.wrapping_add(10_000));
+        assert!(gaps.renew(Arc::clone(&marking), 0).is_none());
+        let collect = |gaps: &mut Gaps| {
+            let mut at = gaps.begin();
+            let placed: Vec<*mut u64> = (0..4).map(|_| gaps.take(SIZE)).collect();
+            while let Some((_, to)) = gaps.unscanned(at) {
+                at = to;
+            }
+            gaps.finish();
+            placed
+        };
+        assert_eq!(collect(&mut gaps)[0], end, "no gap is released");
+        gaps.are_released(&longest);
+        let found = (1..100).find(|_| collect(&mut gaps).iter().any(|at| *at < end));
+        assert!((4..9).contains(&found.unwrap()), "found by collection {found:?}");
+        assert!(gaps.windows[2].next >= WORDS);
     }
 }

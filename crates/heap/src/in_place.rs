@@ -5,7 +5,6 @@ use crate::block::{self, Move};
 use crate::gaps::Gaps;
 use crate::heap::{Heap, Rare, words_between};
 use crate::large::{Cycle, LARGE, Large, STEP, SWEPT_AT_ONCE};
-use crate::live_map::LongestGaps;
 use crate::marking::{Help, Marking, Stage};
 use crate::old_space::{Block, OldSpace};
 use crate::roots::Roots;
@@ -19,6 +18,9 @@ use std::ptr;
 
 /// A marking for which no helper comes is given up after so many collections, if the heap has become several times as large meanwhile.
 const PATIENT: u32 = 64;
+
+/// Before others are released, gaps are kept for what so many collections promote.
+const KEPT: usize = 4;
 
 /// Where a heap's old objects go.
 pub(crate) trait Destination: OldSpace {
@@ -46,7 +48,10 @@ impl Destination for Block {
 impl Destination for Gaps {
     fn open(heap: &mut Heap, words: usize) -> (Gaps, *mut u64) {
         heap.make_usable(Gaps::room_for(words));
-        let mut gaps = heap.large_mut().map_or_else(Gaps::default, |large| std::mem::take(&mut large.gaps));
+        let mut gaps = heap.large_mut().map_or_else(Gaps::default, |large| {
+            large.use_released();
+            std::mem::take(&mut large.gaps)
+        });
         let start = gaps.begin();
         (gaps, start)
     }
@@ -246,15 +251,14 @@ impl Heap {
             self.request_fullsweep();
             return;
         }
-        let (marked, ready) = marking.stage(|stage| match stage {
-            Stage::Marked(bundles) => (Some(std::mem::take(bundles)), None),
-            Stage::Ready(live, longest) => (None, Some((*live, std::mem::take(longest)))),
-            _ => (None, None),
+        let marked = marking.stage(|stage| match stage {
+            Stage::Marked(bundles) => Some(std::mem::take(bundles)),
+            _ => None,
         });
         if let Some(bundles) = marked {
             self.sweep_marked(&marking, bundles);
-        } else if let Some((live, longest)) = ready {
-            self.use_gaps(marking, live, longest);
+        } else if let Some(live) = large.use_released() {
+            self.end_marking(live);
         }
     }
 
@@ -307,6 +311,8 @@ impl Heap {
                 swept: ptr::null_mut(),
                 bundles: None,
                 is_swept: false,
+                used: 0,
+                not_counted: 0,
                 collections: 0,
                 grown: large.grown,
                 words: large.words,
@@ -352,7 +358,10 @@ impl Heap {
             }
         }
         cycle.is_swept = true;
-        let earlier = large.gaps.keep(2 * large.promoted, &marking.map);
+        let behind = words_between(marking.map.address(marking.map.words()), large.gaps.end());
+        cycle.used = marking.map.words() + behind;
+        let earlier = large.gaps.renew(Arc::clone(marking), KEPT * large.promoted);
+        cycle.not_counted = (behind as i64 - large.gaps.free() as i64) - large.grown as i64;
         marking.stage(|stage| *stage = Stage::Release);
         large.help.push(Help::mark(marking, earlier));
         self.old_off_heap.binary_words -= words.min(self.old_off_heap.binary_words);
@@ -360,20 +369,17 @@ impl Heap {
         self.adapt_limits(true);
     }
 
-    /// The gaps may be filled from now on.
-    fn use_gaps(&mut self, marking: Arc<Marking>, live: usize, longest: LongestGaps) {
+    /// All gaps are released; so many words had bits before.
+    fn end_marking(&mut self, live: usize) {
         let Some(Rare { large: Some(large), held, .. }) = self.rare.as_deref_mut() else { return };
-        let behind = words_between(marking.map.address(marking.map.words()), large.gaps.end());
-        let used = marking.map.words() + behind;
+        let Some(cycle) = large.cycle.take() else { return };
         // Nothing refers to the others any more, for what was dead has been overwritten (heap.large/LG1).
-        let bundles = large.cycle.take().and_then(|cycle| cycle.bundles).unwrap_or_default();
-        let [gone, come] = held.end_marking(&bundles);
+        let [gone, come] = held.end_marking(&cycle.bundles.unwrap_or_default());
         self.old_off_heap.binary_words = (self.old_off_heap.binary_words + come).saturating_sub(gone);
-        // What can be filled now has counted as living, or lies behind.
-        large.words = (live + behind).saturating_sub(large.gaps.free());
+        large.words = usize::try_from(live as i64 + cycle.not_counted + large.grown as i64).unwrap_or(0);
+        large.meanwhile = large.grown - cycle.grown;
         (large.live, large.grown) = (large.words, 0);
-        large.gaps.refill(marking, longest);
-        let is_sparse = used > 2 * large.live + 8 * LARGE;
+        let is_sparse = cycle.used > 2 * large.live + 8 * LARGE;
         self.show_end();
         if is_sparse {
             self.request_fullsweep();

@@ -3,11 +3,11 @@
 //! To empty a gigabyte into another one takes half a second, and a second gigabyte. So an old generation of [`LARGE`] words and more has a range of addresses of its
 //! own, which it never leaves but for who asks for a collection of all. When it has grown by a part of what lived at last, a minor collection takes
 //! the words that lead into it; a helper thread marks what lives (`marking.rs`) while the process runs; the minor collections that follow sweep the chain of counted
-//! objects piece by piece; then a helper makes the gaps objects without terms and gives the memory of large ones back to the system; and from then on what is promoted
-//! goes into the gaps (`gaps.rs`). So no stop of the process is longer than a minor collection and one such piece.
+//! objects piece by piece; then a helper makes the gaps objects without terms, gives the memory of large ones back to the system, and tells the owner how far it is: what is
+//! promoted goes into the gaps before that (`gaps.rs`). So no stop of the process is longer than a minor collection and one such piece.
 //!
-//! LG1. All objects lie below `gaps.end()`; what lies between them is filler. What was dead when a marking began is overwritten only after all of it was
-//!      replaced by filler: so every object, dead or not, refers to objects.
+//! LG1. All objects lie below `gaps.end()`; what lies between them is filler. Every object, dead or not, refers to objects, but for dead ones while a helper replaces
+//!      these by filler: what they refer to may be overwritten then, and nobody looks at them (heap.marking/MA3).
 //! LG2. What was promoted since a marking began stands in its map of what was, or lies behind what is marked.
 
 use crate::gaps::Gaps;
@@ -42,8 +42,10 @@ pub(crate) const STEP: usize = if cfg!(miri) { 64 << 10 } else { 2 << 20 };
 pub(crate) const SWEPT_AT_ONCE: usize = if TRIED { 3 } else { 4096 };
 /// A heap may double by so many words before it is marked, whatever [`SHARE`] says: 32 MB.
 const UNHURRIED: usize = if TRIED { 100 } else { 4 << 20 };
-/// A heap is marked when it has grown by this part of what lived.
-const SHARE: usize = 5;
+/// A heap is marked when it has grown by this part of what lived, less what it grew by while it was marked the last time; at least by half of that.
+const SHARE: usize = 8;
+/// Words for which memory is taken ahead, at most: 8 MB.
+const MOST_AHEAD: usize = 4 * STEP / 8;
 
 /// A marking that is not over.
 pub(crate) struct Cycle {
@@ -54,6 +56,11 @@ pub(crate) struct Cycle {
     pub(crate) bundles: Option<BTreeSet<usize>>,
     /// The chain is swept, and what can be filled until the gaps are released has its bits.
     pub(crate) is_swept: bool,
+    /// Words below the end when gaps began to be released.
+    pub(crate) used: usize,
+    /// What is to be added to the words with bits then, for those of objects now: what lay behind the map, less what was free in gaps that had bits, and less
+    /// [`Large::grown`] of then, for [`Large::grown`] of now is to be added as well.
+    pub(crate) not_counted: i64,
     /// Collections since it began.
     pub(crate) collections: u32,
     /// What [`Large::grown`] and [`Large::words`] were then.
@@ -73,6 +80,8 @@ pub(crate) struct Large {
     pub(crate) live: usize,
     /// Words promoted since then.
     pub(crate) grown: usize,
+    /// Of what was promoted before, words that were while it was marked.
+    pub(crate) meanwhile: usize,
     /// Words promoted by the last collection.
     pub(crate) promoted: usize,
     pub(crate) cycle: Option<Cycle>,
@@ -112,6 +121,7 @@ impl Large {
             words: 0,
             live: 0,
             grown: 0,
+            meanwhile: 0,
             promoted: 0,
             cycle: None,
             help: Vec::new(),
@@ -165,12 +175,13 @@ impl Large {
     /// How much may be promoted before the next marking: a part of what lives. (If more is promoted from then until there are new gaps than the others hold, the end
     /// grows, and there is room enough the next time.)
     pub(crate) fn patience(&self) -> usize {
-        (self.live / SHARE).max(UNHURRIED.min(self.live)).max(LARGE / 4)
+        let share = self.live / SHARE;
+        share.saturating_sub(self.meanwhile).max(share / 2).max(UNHURRIED.min(self.live)).max(LARGE / 4)
     }
 
     /// Behind the end there should be so many words for which there is memory already: to take it is the system's work, and may take longer than a collection.
     pub(crate) fn ahead(&self) -> usize {
-        (self.words / 16).clamp(STEP / 8, 16 * STEP / 8)
+        (self.words / 16).clamp(STEP / 8, MOST_AHEAD)
     }
 
     /// Has a helper take memory behind the end, if little of it is left, and for a large gap whose memory was the system's.
@@ -190,6 +201,14 @@ impl Large {
         }
     }
 
+    /// Gaps that a helper has released can be filled from now on. Gives the words that lived if all are.
+    pub(crate) fn use_released(&mut self) -> Option<usize> {
+        let cycle = self.cycle.as_ref().filter(|cycle| cycle.is_swept)?;
+        let (released, live) = cycle.marking.take_released();
+        self.gaps.are_released(&released);
+        live
+    }
+
     pub(crate) fn stop(&mut self) {
         self.help.clear();
         if let Some(cycle) = self.cycle.take() {
@@ -204,5 +223,21 @@ impl Drop for Large {
             // The bundles that it looks at are given back, too.
             cycle.marking.stop();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_grows_while_it_is_marked_has_it_marked_sooner() {
+        let mut large = Large::new(LARGE).unwrap();
+        large.live = 10_000 * SHARE;
+        let patience = [0, 3_000, 9_000, 20_000].map(|meanwhile| {
+            large.meanwhile = meanwhile;
+            large.patience()
+        });
+        assert_eq!(patience, [10_000, 7_000, 5_000, 5_000]);
     }
 }

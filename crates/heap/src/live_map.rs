@@ -1,6 +1,7 @@
 //! [`LiveMap`]: one bit for each word of an address range, and the gaps between the words whose bits are set.
 //!
-//! LM1. One thread at a time uses a map, and another one after it has got it by way of a lock. (The bits are atomics because both have a reference all the time.)
+//! LM1. One thread at a time uses a map, and another one after it has got it by way of a lock; or parts of it, of which one may only be read (heap.marking/MA3). (The bits
+//!      are atomics because both have a reference all the time, and words of bits may belong to both parts.)
 
 use crate::reserved;
 use myriad_sync::atomic::{AtomicU64, Ordering};
@@ -98,20 +99,22 @@ impl LiveMap {
         }
     }
 
-    /// Sets the bits that another map of the same range has, and empties that.
-    pub(crate) fn take_over(&self, other: &LiveMap) {
-        for (word, more) in self.bits().iter().zip(other.bits()) {
-            let more = more.load(Ordering::Relaxed);
+    /// Sets the bits that another map of the same range has from one place up to another, multiples of [`PIECE`] or the end; gives how many are set there.
+    pub(crate) fn take_over(&self, other: &LiveMap, from: usize, to: usize) -> usize {
+        let words = from.div_ceil(BITS)..to.div_ceil(BITS);
+        let taken = self.bits()[words.clone()].iter().zip(&other.bits()[words]).map(|(word, more)| {
+            let (bits, more) = (word.load(Ordering::Relaxed), more.load(Ordering::Relaxed));
             if more != 0 {
-                word.store(word.load(Ordering::Relaxed) | more, Ordering::Relaxed);
+                word.store(bits | more, Ordering::Relaxed);
             }
-        }
-        reserved::decommit(other.bits.as_ptr().addr(), LiveMap::len(other.words));
+            (bits | more).count_ones() as usize
+        });
+        taken.sum()
     }
 
-    /// How many bits are set.
-    pub(crate) fn count(&self) -> usize {
-        self.bits().iter().map(|bits| bits.load(Ordering::Relaxed).count_ones() as usize).sum()
+    /// Gives the memory of the bits back: none is set.
+    pub(crate) fn empty(&self) {
+        reserved::decommit(self.bits.as_ptr().addr(), LiveMap::len(self.words));
     }
 
     /// The first word at or after `place`, before `end`, whose bit is `set`; `end` if there is none.
@@ -149,47 +152,86 @@ impl Drop for LiveMap {
     }
 }
 
-/// How long the longest gap is, the longest run of words without bits, that begins in each piece of a range: up to what a number holds, and at least, for gaps
-/// may have been filled since.
+/// How long the longest gap is, the longest run of words without bits, that begins in each piece of a range: up to what a number holds, and no longer than that, for
+/// gaps may have been filled since. Of the pieces behind those that are known, nothing is.
 #[derive(Default)]
 pub(crate) struct LongestGaps(Vec<u16>);
 
 /// Words of a piece.
-const PIECE: usize = if cfg!(test) { 64 } else { 1024 };
+pub(crate) const PIECE: usize = if cfg!(test) { 64 } else { 1024 };
+
+/// What it takes to look through the bits of a piece, in steps of [`LongestGaps::find`].
+const PASSED: usize = 4;
 
 impl LongestGaps {
-    /// None is known.
+    /// Of all pieces of a map, before one gap is noted.
     pub(crate) fn new(map: &LiveMap) -> LongestGaps {
         LongestGaps(vec![0; map.words().div_ceil(PIECE)])
     }
 
-    /// There is a gap.
+    /// There is a gap; it counts if it begins in a piece that is known.
     pub(crate) fn note(&mut self, gap: &Range<usize>) {
-        let known = &mut self.0[gap.start / PIECE];
-        *known = (*known).max(u16::try_from(gap.len()).unwrap_or(u16::MAX));
+        if let Some(known) = self.0.get_mut(gap.start / PIECE) {
+            *known = (*known).max(u16::try_from(gap.len()).unwrap_or(u16::MAX));
+        }
     }
 
-    /// The first gap at or behind a place with so many words, of those that are known.
-    pub(crate) fn find(&mut self, map: &LiveMap, place: usize, size: usize) -> Option<Range<usize>> {
+    /// Takes over what another one knows of so many of the pieces that come next.
+    pub(crate) fn learn(&mut self, other: &LongestGaps, pieces: Range<usize>) {
+        self.0.extend_from_slice(&other.0[pieces]);
+    }
+
+    /// What is known of the pieces of a map that come next.
+    pub(crate) fn append(&mut self, map: &LiveMap, next: &LongestGaps) {
+        if self.0.capacity() < self.0.len() + next.0.len() {
+            // For maps of the next time too, which may be larger: fresh memory is the system's work.
+            let pieces = map.words().div_ceil(PIECE);
+            self.0.reserve_exact(pieces + pieces / 4 - self.0.len());
+        }
+        self.0.extend_from_slice(&next.0);
+    }
+
+    /// Nothing is known any more.
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// The pieces that end at or before a place; all, if it is the end of the map.
+    pub(crate) fn pieces(&self, map: &LiveMap, place: usize) -> usize {
+        if place < map.words() { place / PIECE } else { self.0.len() }
+    }
+
+    /// The first gap at or behind a place with so many words, of those that are known. It is not looked for any longer than `left` says, in steps of some nanoseconds,
+    /// of which those that were made are taken off. The place becomes that of the gap, or the one where the search can go on later.
+    pub(crate) fn find(
+        &mut self,
+        map: &LiveMap,
+        place: &mut usize,
+        size: usize,
+        left: &mut usize,
+    ) -> Option<Range<usize>> {
         let least = u16::try_from(size).unwrap_or(u16::MAX);
-        let mut place = place;
-        while place < map.words() {
-            let piece = place / PIECE;
+        while *place < map.words() && *left > 0 {
+            let piece = *place / PIECE;
             let end = (piece + 1) * PIECE;
             let known = self.0.get_mut(piece)?;
+            *left -= 1;
             if *known >= least {
-                let mut from = place;
+                let mut from = *place;
                 while let Some(gap) = map.next_free(from, end) {
+                    *left = left.saturating_sub(1);
                     if gap.len() >= size {
+                        *place = gap.start;
                         return Some(gap);
                     }
                     from = gap.end;
                 }
+                *left = left.saturating_sub(PASSED);
                 if place.is_multiple_of(PIECE) && size == usize::from(least) {
                     *known = least - 1;
                 }
             }
-            place = end;
+            *place = end;
         }
         None
     }
@@ -235,7 +277,11 @@ mod tests {
                 }
                 assert!(!plain[place] || !map.set(place, 1));
             }
-            assert_eq!(map.count(), plain.iter().filter(|set| **set).count());
+            let other = LiveMap::new(block.as_mut_ptr(), words).unwrap();
+            let taken = |from: usize| other.take_over(&map, from, words.min(from + PIECE));
+            let count: usize = (0..words).step_by(PIECE).map(taken).sum();
+            assert_eq!(count, plain.iter().filter(|set| **set).count());
+            assert!((0..words).all(|place| other.is_set(place) == plain[place]));
             let (mut free, mut at) = (vec![false; words], 0);
             while let Some(run) = map.next_free(at, words) {
                 free[run.clone()].fill(true);
@@ -255,11 +301,24 @@ mod tests {
                 at = run.end;
             }
             for size in [1, 2, 30, 100, 1] {
-                let found = longest.find(&map, 0, size);
                 let first = (0..words).find(|at| {
                     let begins = !plain[*at] && (*at == 0 || plain[at - 1]);
                     begins && plain[*at..].iter().take(size).filter(|set| !**set).count() == size
                 });
+                let found = longest.find(&map, &mut 0, size, &mut { usize::MAX });
+                assert_eq!(found.map(|gap| gap.start), first);
+                // A few steps at a time, of the pieces that are known by then.
+                let (mut known, mut place, mut pieces) = (LongestGaps::default(), 0, 0);
+                let found = loop {
+                    let mut left = 1 + random.below(3);
+                    let found = known.find(&map, &mut place, size, &mut left);
+                    if found.is_some() || place >= words {
+                        break found;
+                    }
+                    let next = longest.pieces(&map, pieces * PIECE + random.below(2 * PIECE + words));
+                    known.learn(&longest, pieces..next.max(pieces));
+                    pieces = next.max(pieces);
+                };
                 assert_eq!(found.map(|gap| gap.start), first);
             }
             assert_eq!(map.place(map.address(words - 1).addr()), Some(words - 1));

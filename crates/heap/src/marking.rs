@@ -5,20 +5,21 @@
 //! reachable then (Johansson, Sagonas, Wilhelmsson 2002, section 4, leave the old generation in place; a snapshot at the beginning, Yuasa 1990).
 //!
 //! ```text
-//!   owner: takes the roots          sweeps its chain piece by piece            uses the gaps
-//!            |                         ^          |                               ^
-//!            v                         |          v                               |
-//!   helper: Mark ---> Marking ---> Marked      Release ---> Releasing ---> Ready -+
+//!   owner: takes the roots          sweeps its chain piece by piece    uses the gaps, piece by piece
+//!            |                         ^          |                        ^          ^
+//!            v                         |          v                        |          |
+//!   helper: Mark ---> Marking ---> Marked      Release ------------> Releasing ---> Ready
 //! ```
 //!
 //! MA1. While a helper works ([`Stage::Marking`], [`Stage::Releasing`]) the memory stays, and no word of an object that is reachable from the roots is
 //!      written but raw ones. Its addresses stay reserved as long as one may work there; who wants to write there stops it first.
 //! MA2. What the owner promotes into the part meanwhile stands in a map of its own ([`Marking::promoted`]), for a map is one thread's at a time (heap.live_map/LM1).
 //!      What it refers to was reachable when the marking began, or is new itself, so nobody need follow it.
-//! MA3. While gaps are released, the owner puts nothing into them, and nobody walks over them.
+//! MA3. While gaps are released, the owner puts something only into those that begin in pieces it was told of, and reads and sets no bits behind these gaps. The helper
+//!      reads and sets bits behind them only. Nobody walks over gaps meanwhile, for what refers to one that is filled may not be filler yet.
 
 use crate::bundle_area;
-use crate::live_map::{LiveMap, LongestGaps, fill};
+use crate::live_map::{LiveMap, LongestGaps, PIECE, fill};
 use crate::reserved;
 use myriad_sync::atomic::{AtomicBool, Ordering};
 use myriad_sync::prefetch::prefetch;
@@ -86,8 +87,9 @@ pub(crate) enum Stage {
     Marked(BTreeSet<usize>),
     /// The owner has no more to do with what is dead; waits for a helper.
     Release,
-    Releasing,
-    /// The gaps are filler, and of large ones the memory is the system's. So many words live, and so long are gaps.
+    /// Gaps become filler, and the memory of large ones the system's: so long are those in the pieces that the owner was not told of, but may be.
+    Releasing(LongestGaps),
+    /// All are. So many words lived when they began to become it, and so long are gaps in the pieces that the owner was not told of.
     Ready(usize, LongestGaps),
     /// The owner wants it no more.
     Stopped,
@@ -159,14 +161,14 @@ impl Marking {
                 unsafe { self.mark(&roots) }.map_or(Stage::Stopped, Stage::Marked)
             }
             Stage::Release => {
-                state.stage = Stage::Releasing;
+                state.stage = Stage::Releasing(LongestGaps::default());
                 while state.walks > 0 {
                     state = self.changed.wait(state);
                 }
                 drop(state);
                 // SAFETY: MA1 and MA3.
-                let (live, longest) = unsafe { self.release() };
-                Stage::Ready(live, longest)
+                let live = unsafe { self.release() };
+                Stage::Ready(live, self.take_released().0)
             }
             other => {
                 state.stage = other;
@@ -200,7 +202,7 @@ impl Marking {
         // Relaxed: the helper looks at it now and then; what it did is known by the lock.
         self.stopping.store(true, Ordering::Relaxed);
         let mut state = self.state.lock();
-        while matches!(state.stage, Stage::Marking | Stage::Releasing) {
+        while matches!(state.stage, Stage::Marking | Stage::Releasing(_)) {
             state = self.changed.wait(state);
         }
         state.stage = Stage::Stopped;
@@ -209,7 +211,7 @@ impl Marking {
     /// No gaps are released until what is given here is dropped: for who walks over all objects, dead ones too.
     pub(crate) fn walk(&self) -> Walk<'_> {
         let mut state = self.state.lock();
-        while matches!(state.stage, Stage::Releasing) && state.walks == 0 {
+        while matches!(state.stage, Stage::Releasing(_)) && state.walks == 0 {
             state = self.changed.wait(state);
         }
         state.walks += 1;
@@ -241,14 +243,42 @@ impl Marking {
         self.map.is_set(place) || self.promoted.is_set(place)
     }
 
-    /// Makes each gap one object; gives the words that live, and how long gaps are.
+    /// How long gaps are in the pieces whose gaps are released and that nobody has asked for before; and the words that lived, if all are.
+    pub(crate) fn take_released(&self) -> (LongestGaps, Option<usize>) {
+        self.stage(|stage| match stage {
+            Stage::Releasing(released) => (std::mem::take(released), None),
+            Stage::Ready(live, released) => (std::mem::take(released), Some(*live)),
+            _ => (LongestGaps::default(), None),
+        })
+    }
+
+    /// Makes each gap one object, and tells the owner now and then of those that are; gives the words that lived when that began.
     ///
     /// # Safety
-    /// MA3: nobody looks into the gaps.
-    unsafe fn release(&self) -> (usize, LongestGaps) {
-        self.map.take_over(&self.promoted);
-        let (mut place, mut longest) = (0, LongestGaps::new(&self.map));
+    /// MA3: nobody looks into the gaps that the owner was not told of.
+    pub(crate) unsafe fn release(&self) -> usize {
+        let (mut place, mut longest, mut told) = (0, LongestGaps::new(&self.map), 0);
+        let (mut live, mut taken_over) = (0, 0);
+        let mut tell = |longest: &LongestGaps, place| {
+            let pieces = longest.pieces(&self.map, place);
+            if pieces >= told + TOLD || place == usize::MAX {
+                self.stage(|stage| {
+                    if let Stage::Releasing(released) = stage {
+                        released.learn(longest, told..pieces);
+                    }
+                });
+                told = pieces;
+            }
+        };
         while let Some(run) = self.map.next_free(place, usize::MAX) {
+            if run.end > taken_over {
+                let to = (run.end.next_multiple_of(PIECE) + TOLD * PIECE).min(self.map.words());
+                live += self.map.take_over(&self.promoted, taken_over, to);
+                taken_over = to;
+                continue;
+            }
+            // All gaps that begin before this one are released.
+            tell(&longest, run.start);
             place = run.end;
             longest.note(&run);
             let start = self.map.address(run.start);
@@ -260,7 +290,10 @@ impl Marking {
                 reserved::decommit(first, end - first);
             }
         }
-        (self.map.count(), longest)
+        live += self.map.take_over(&self.promoted, taken_over, self.map.words());
+        self.promoted.empty();
+        tell(&longest, usize::MAX);
+        live
     }
 }
 
@@ -278,6 +311,9 @@ impl Drop for Walk<'_> {
 const PAGE: usize = 4096;
 /// From so many bytes on, the memory of a gap goes back to the system.
 pub(crate) const GIVEN_BACK: usize = 64 << 10;
+
+/// Pieces of the map whose gaps were released that the owner is told of at once: of a huge page of objects, or two.
+const TOLD: usize = if cfg!(test) { 2 } else { 256 };
 
 /// Words of one object that are looked at together, and how often that is done between two questions whether to stop.
 const A_WHILE: u32 = 1024;

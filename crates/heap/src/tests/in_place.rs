@@ -2,7 +2,10 @@
 
 use super::bundles::{ALONE, bundles, sent};
 use super::{SEEDS, STEPS, Walker, run_helped};
+use crate::live_map::LongestGaps;
+use crate::marking::Stage;
 use crate::{Heap, Help, Roots, Settings};
+use myriad_sync::Arc;
 use myriad_term::{Build, SharedBinary, Term};
 use myriad_testing::Random;
 
@@ -192,4 +195,44 @@ fn helpers_work_meanwhile() {
     for seed in 300..300 + SEEDS {
         run_helped(seed, STEPS, 15);
     }
+}
+
+/// A helper has told its gaps, but is not done.
+#[test]
+fn gaps_are_filled_while_others_are_released() {
+    let mut roots = [Term::NIL; 40];
+    let mut heap = large_heap(&mut roots, CELLS);
+    for _ in 0..3 {
+        collect(&mut heap, &mut roots);
+    }
+    roots[..30].fill(Term::NIL);
+    heap.set_fullsweep_after(1);
+    let mut helps = Vec::new();
+    let releases =
+        |heap: &Heap| heap.large().and_then(|large| large.cycle.as_ref()).is_some_and(|cycle| cycle.is_swept);
+    while !releases(&heap) {
+        helps.drain(..).for_each(Help::run);
+        // SAFETY: as above.
+        unsafe { heap.collect(0, &mut Roots::of(&mut roots)) }.unwrap();
+        helps.extend(std::iter::from_fn(|| heap.take_help()));
+    }
+    let marking = Arc::clone(&heap.large().unwrap().cycle.as_ref().unwrap().marking);
+    marking.stage(|stage| *stage = Stage::Releasing(LongestGaps::default()));
+    // SAFETY: the owner has been told of no gaps.
+    let live = unsafe { marking.release() };
+    let before = range_words(&heap);
+    for i in 0..20 {
+        roots[i] = list(&mut heap, &mut roots, i, CELLS);
+        // SAFETY: as above.
+        unsafe { heap.collect(0, &mut Roots::of(&mut roots)) }.unwrap();
+    }
+    assert_eq!(range_words(&heap), before);
+    marking.stage(|stage| *stage = Stage::Ready(live, LongestGaps::default()));
+    collect(&mut heap, &mut roots);
+    assert!(!releases(&heap));
+    let mut walker = Walker::default();
+    roots.iter().for_each(|root| {
+        walker.hash(*root);
+    });
+    assert_eq!(heap.old_words() + heap.young_words(), walker.words);
 }
