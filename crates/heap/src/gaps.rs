@@ -18,7 +18,7 @@ const WINDOWS: [(usize, usize); 4] = [(8, 4), (16, 9), (32, 17), (64, 33)];
 const END: usize = WINDOWS.len();
 /// Words that are taken of the end for such a gap, where there are no others.
 const PIECE: usize = if cfg!(test) { 64 } else { 512 };
-/// For what this window is filled with gaps are kept while others are released, not more than so many.
+/// For what this window is filled with gaps are kept while others are released, and of these and of rests not more than so many.
 const KEEPER: usize = 2;
 const MOST_KEPT: usize = 4096;
 /// How long gaps are looked for in one collection, in steps of some nanoseconds ([`LongestGaps::find`]), and one more for each word that is found.
@@ -49,6 +49,8 @@ pub(crate) struct Gaps {
     /// Where in the map a large object is looked a gap for, and a size for which there is none.
     next_apart: usize,
     too_large: usize,
+    /// What was left of gaps when an object did not fit, for the windows of smaller objects, all of which do.
+    rests: [Vec<Range<usize>>; END],
     /// Gaps that come first: those that nobody releases meanwhile.
     kept: Vec<Range<usize>>,
     /// How long gaps may be looked for until the collection ends.
@@ -103,6 +105,7 @@ impl Gaps {
             }
         }
         self.windows.iter_mut().for_each(|window| window.next = 0);
+        self.rests.iter_mut().for_each(Vec::clear);
         (self.next_apart, self.too_large) = (0, usize::MAX);
         self.longest.clear();
         self.map.replace(found)
@@ -201,10 +204,22 @@ impl Gaps {
         if size > most {
             return self.take_apart(size);
         }
-        let gap = self.next_gap(window, size.max(least)).unwrap_or_else(|| self.piece_of_end());
+        let gap = self.rests[window].pop().or_else(|| self.next_gap(window, size.max(least)));
+        let gap = gap.unwrap_or_else(|| self.piece_of_end());
         self.close(window);
+        self.keep_rest(window);
         self.go_on_in(window, gap);
         self.take_from(window, size)
+    }
+
+    /// What is left of a window's gap, which is about to be left, is for smaller objects.
+    fn keep_rest(&mut self, window: usize) {
+        let rest = &self.windows[window].gap;
+        if let Some(smaller) = WINDOWS[..window].iter().rposition(|(most, _)| words(rest) >= *most)
+            && self.rests[smaller].len() < MOST_KEPT
+        {
+            self.rests[smaller].push(rest.clone());
+        }
     }
 
     /// What was put into a window ends there, and goes on in another gap.

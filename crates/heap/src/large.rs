@@ -43,7 +43,7 @@ pub(crate) const SWEPT_AT_ONCE: usize = if TRIED { 3 } else { 4096 };
 /// A heap may double by so many words before it is marked, whatever [`SHARE`] says: 32 MB.
 const UNHURRIED: usize = if TRIED { 100 } else { 4 << 20 };
 /// A heap is marked when it has grown by this part of what lived, less what it grew by while it was marked the last time; at least by half of that.
-const SHARE: usize = 8;
+const SHARE: usize = 10;
 /// Words for which memory is taken ahead, at most: 8 MB.
 const MOST_AHEAD: usize = 4 * STEP / 8;
 
