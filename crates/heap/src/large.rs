@@ -187,7 +187,7 @@ impl Large {
     /// Has a helper take memory behind the end, if little of it is left, and for a large gap whose memory was the system's.
     pub(crate) fn populate(&mut self) {
         for gap in self.gaps.take_fresh() {
-            self.help.push(Help::populate(&self.memory, gap));
+            self.populate_range(gap);
         }
         let end = self.gaps.end();
         if end.wrapping_add(self.ahead() / 2) <= self.populated {
@@ -196,8 +196,15 @@ impl Large {
         let from = end.max(self.populated);
         let to = end.wrapping_add(self.ahead()).min(self.usable);
         if from < to {
-            self.help.push(Help::populate(&self.memory, from.addr()..to.addr()));
+            self.populate_range(from.addr()..to.addr());
             self.populated = to;
+        }
+    }
+
+    /// Has the helper that marks take memory, or another one, if none does.
+    fn populate_range(&mut self, addresses: Range<usize>) {
+        if !self.cycle.as_ref().is_some_and(|cycle| cycle.marking.ask(&addresses)) {
+            self.help.push(Help::populate(&self.memory, addresses));
         }
     }
 

@@ -62,6 +62,7 @@ mod leave;
 pub mod literal;
 mod live_map;
 mod made;
+mod marker;
 mod marking;
 pub mod message;
 pub mod meter;

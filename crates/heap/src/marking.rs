@@ -18,14 +18,11 @@
 //! MA3. While gaps are released, the owner puts something only into those that begin in pieces it was told of, and reads and sets no bits behind these gaps. The helper
 //!      reads and sets bits behind them only. Nobody walks over gaps meanwhile, for what refers to one that is filled may not be filler yet.
 
-use crate::bundle_area;
 use crate::live_map::{LiveMap, LongestGaps, PIECE, fill};
+use crate::marker::Marker;
 use crate::reserved;
 use myriad_sync::atomic::{AtomicBool, Ordering};
-use myriad_sync::prefetch::prefetch;
 use myriad_sync::{Arc, Condvar, LockClass, Mutex};
-use myriad_term::Term;
-use myriad_term::boxed::Header;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -99,6 +96,8 @@ struct State {
     stage: Stage,
     /// Walks over all objects, dead ones too, that are not over.
     walks: usize,
+    /// Addresses that the helper is to take memory for.
+    asked: Vec<Range<usize>>,
 }
 
 static CLASS: LockClass = LockClass::new("heap_marking", 953);
@@ -112,6 +111,8 @@ pub(crate) struct Marking {
     /// Where it is, which stays reserved as long as a helper may work there.
     _memory: Arc<Reservation>,
     stopping: AtomicBool,
+    /// The helper may have been asked for something.
+    is_asked: AtomicBool,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -141,12 +142,15 @@ impl Help {
     pub fn run(self) {
         match self.0 {
             Work::Marking(marking, _) => marking.go_on(),
-            Work::Populate(_memory, addresses) => {
-                let start = addresses.start / PAGE * PAGE;
-                reserved::populate(start, addresses.end - start);
-            }
+            Work::Populate(_memory, addresses) => populate(&addresses),
         }
     }
+}
+
+/// Takes memory for addresses that may be used.
+fn populate(addresses: &Range<usize>) {
+    let start = addresses.start / PAGE * PAGE;
+    reserved::populate(start, addresses.end - start);
 }
 
 impl Marking {
@@ -176,8 +180,42 @@ impl Marking {
             }
         };
         let mut state = self.state.lock();
+        while !state.asked.is_empty() {
+            drop(state);
+            self.answer();
+            state = self.state.lock();
+        }
         state.stage = done;
         self.changed.notify_all();
+    }
+
+    /// Has the helper take memory for addresses that may be used, beside what it does: two threads that help at once would leave the process and those that wait for
+    /// it few processors, or none. `false`: there is no helper now, and none is coming.
+    pub(crate) fn ask(&self, addresses: &Range<usize>) -> bool {
+        let mut state = self.state.lock();
+        let is_helped = !matches!(state.stage, Stage::Marked(_) | Stage::Ready(..) | Stage::Stopped);
+        if is_helped {
+            state.asked.push(addresses.clone());
+            // Relaxed: the helper looks at it now and then; what was asked is known by the lock.
+            self.is_asked.store(true, Ordering::Relaxed);
+        }
+        is_helped
+    }
+
+    /// The helper does what it was asked for.
+    fn answer(&self) {
+        // Relaxed: see `Marking::ask`; at its end the helper looks without it.
+        self.is_asked.store(false, Ordering::Relaxed);
+        let asked = std::mem::take(&mut self.state.lock().asked);
+        asked.iter().for_each(populate);
+    }
+
+    /// The same now and then, where the helper has much to do.
+    pub(crate) fn look_up(&self) {
+        // Relaxed: see `Marking::ask`.
+        if self.is_asked.load(Ordering::Relaxed) {
+            self.answer();
+        }
     }
 
     /// Of the first `words` words of a range. `None`: there are no addresses for its maps.
@@ -187,7 +225,8 @@ impl Marking {
             promoted: LiveMap::new(memory.start(), words)?,
             _memory: Arc::clone(memory),
             stopping: AtomicBool::new(false),
-            state: Mutex::new(&CLASS, State { stage: Stage::Mark(roots), walks: 0 }),
+            is_asked: AtomicBool::new(false),
+            state: Mutex::new(&CLASS, State { stage: Stage::Mark(roots), walks: 0, asked: Vec::new() }),
             changed: Condvar::new(),
         })
     }
@@ -206,6 +245,12 @@ impl Marking {
             state = self.changed.wait(state);
         }
         state.stage = Stage::Stopped;
+    }
+
+    /// Is the helper to stop?
+    pub(crate) fn is_stopping(&self) -> bool {
+        // Relaxed: see `Marking::stop`.
+        self.stopping.load(Ordering::Relaxed)
     }
 
     /// No gaps are released until what is given here is dropped: for who walks over all objects, dead ones too.
@@ -268,6 +313,7 @@ impl Marking {
                     }
                 });
                 told = pieces;
+                self.look_up();
             }
         };
         while let Some(run) = self.map.next_free(place, usize::MAX) {
@@ -315,206 +361,23 @@ pub(crate) const GIVEN_BACK: usize = 64 << 10;
 /// Pieces of the map whose gaps were released that the owner is told of at once: of a huge page of objects, or two.
 const TOLD: usize = if cfg!(test) { 2 } else { 256 };
 
-/// Words of one object that are looked at together, and how often that is done between two questions whether to stop.
-const A_WHILE: u32 = 1024;
-/// Objects whose memory is asked for before they are looked at.
-const AHEAD: usize = 8;
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Words of an object that are still to be followed.
-#[derive(Clone, Copy)]
-struct Rest {
-    next: *const u64,
-    end: *const u64,
-}
-
-/// A marking under way. Depth first, with the rests of objects on a stack of its own; where that would become too large (deep terms), what is left is found by
-/// another pass over the marked objects.
-struct Marker<'m> {
-    marking: &'m Marking,
-    bundle_range: bundle_area::Range,
-    bundles: BTreeSet<usize>,
-    last_bundle: usize,
-    rests: Vec<Rest>,
-    most_rests: usize,
-    overflowed: bool,
-    /// Words of objects whose memory was asked for, the oldest at `oldest`; 0 (a number) where there is none.
-    ahead: [u64; AHEAD],
-    oldest: usize,
-    left: u32,
-}
-
-impl<'m> Marker<'m> {
-    fn new(marking: &'m Marking) -> Marker<'m> {
-        Marker {
-            marking,
-            bundle_range: bundle_area::range(),
-            bundles: BTreeSet::new(),
-            last_bundle: 0,
-            rests: Vec::new(),
-            most_rests: if cfg!(any(test, heap_check)) { 8 } else { 4096.max(marking.map.words() / 32) },
-            overflowed: false,
-            ahead: [0; AHEAD],
-            oldest: 0,
-            left: A_WHILE,
-        }
-    }
-
-    /// Marks all that these words lead to.
-    ///
-    /// # Safety
-    /// MA1; they are words of the heap.
-    unsafe fn follow(&mut self, words: &[u64]) -> Option<()> {
-        if words.is_empty() {
-            return Some(());
-        }
-        let words = words.as_ptr_range();
-        // SAFETY: the caller's promise.
-        unsafe { self.follow_rest(Rest { next: words.start, end: words.end }) }
-    }
-
-    /// The same of all words of marked objects from one place to another.
-    ///
-    /// # Safety
-    /// As for [`Marker::follow`]; they are whole objects.
-    unsafe fn follow_all(&mut self, start: *mut u64, end: *mut u64) -> Option<()> {
-        let mut at = start;
-        while at < end {
-            // SAFETY: the caller's promise.
-            unsafe {
-                let word = *at;
-                let words = if Header::is_raw(word) { 1 + Header::from_raw(word).size() } else { 1 };
-                if words == 1 && !Term::from_raw(word).is_header() {
-                    self.follow_rest(Rest { next: at, end: at.add(1) })?;
-                }
-                at = at.add(words);
-            }
-        }
-        Some(())
-    }
-
-    /// # Safety
-    /// As for [`Marker::follow`].
-    unsafe fn follow_rest(&mut self, rest: Rest) -> Option<()> {
-        self.rests.push(rest);
-        loop {
-            // SAFETY: MA1: rests are words of live objects, or the caller's; what was met leads to an object.
-            unsafe {
-                if let Some(rest) = self.rests.pop() {
-                    self.follow_words(rest);
-                } else if self.ahead.iter().any(|word| *word != 0) {
-                    let word = self.next_ahead(0);
-                    self.visit(word);
-                } else {
-                    return Some(());
-                }
-            }
-            self.left -= 1;
-            if self.left == 0 {
-                self.left = A_WHILE;
-                // Relaxed: see `Marking::stop`.
-                if self.marking.stopping.load(Ordering::Relaxed) {
-                    return None;
-                }
-            }
-        }
-    }
-
-    /// Looks at the words of an object up to one that leads to another object to be marked; what is left comes after that.
-    ///
-    /// # Safety
-    /// As for [`Marker::follow`].
-    #[inline(always)]
-    unsafe fn follow_words(&mut self, rest: Rest) {
-        let Rest { mut next, end } = rest;
-        for _ in 0..A_WHILE {
-            if next == end {
-                return;
-            }
-            // SAFETY: the caller's promise.
-            unsafe {
-                let word = *next;
-                next = next.add(1);
-                if !self.is_met(word) {
-                    continue;
-                }
-                let oldest = self.next_ahead(word);
-                if oldest != 0 {
-                    if next != end {
-                        self.rests.push(Rest { next, end });
-                    }
-                    return self.visit(oldest);
-                }
-            }
-        }
-        self.rests.push(Rest { next, end });
-    }
-
-    /// Puts a word behind those whose memory was asked for; gives the oldest.
-    #[inline(always)]
-    fn next_ahead(&mut self, word: u64) -> u64 {
-        let oldest = std::mem::replace(&mut self.ahead[self.oldest], word);
-        self.oldest = (self.oldest + 1) % AHEAD;
-        oldest
-    }
-
-    /// Does a word of a live object lead to one of the part that is not marked? Then its memory is asked for.
-    #[inline(always)]
-    unsafe fn is_met(&mut self, word: u64) -> bool {
-        // SAFETY: a word of the heap.
-        let term = unsafe { Term::from_raw(word) };
-        if term.is_immediate() {
-            return false;
-        }
-        let at = term.object_ptr();
-        let Some(place) = self.marking.map.place(at.addr()) else {
-            self.see_bundle(at);
-            return false;
-        };
-        if self.marking.map.is_set(place) {
-            return false;
-        }
-        prefetch(at);
-        true
-    }
-
-    /// A live object refers to something outside of the part.
-    #[inline]
-    fn see_bundle(&mut self, at: *const u64) {
-        if self.bundle_range.holds(at) {
-            // SAFETY: MA1: what a live object refers to is held.
-            let bundle = unsafe { bundle_area::start_of(at) }.addr();
-            if bundle != self.last_bundle {
-                self.last_bundle = bundle;
-                self.bundles.insert(bundle);
-            }
-        }
-    }
-
-    /// Marks an object of the part, and has its words followed.
-    #[inline(always)]
-    unsafe fn visit(&mut self, word: u64) {
-        if word == 0 {
-            return;
-        }
-        // SAFETY: a word that was met leads to an object of the part, whose words stay (MA1).
-        unsafe {
-            let term = Term::from_raw(word);
-            let at = term.object_ptr().cast_const();
-            let Some(place) = self.marking.map.place(at.addr()) else { return };
-            let (words, first) = if term.is_cons() {
-                (2, 0)
-            } else {
-                let header = Header::from_raw(*at);
-                (1 + header.size(), if header.holds_terms() { 1 } else { 1 + header.size() })
-            };
-            if !self.marking.map.set(place, words) || first == words {
-                return;
-            }
-            if self.rests.len() >= self.most_rests {
-                self.overflowed = true;
-            } else {
-                self.rests.push(Rest { next: at.add(first), end: at.add(words) });
-            }
-        }
+    #[test]
+    fn a_helper_takes_memory_when_it_is_asked() {
+        let memory = Arc::new(Reservation::new(HUGE, HUGE).unwrap());
+        assert!(memory.commit(memory.start().addr(), PAGE));
+        let addresses = memory.start().addr()..memory.start().addr() + PAGE;
+        let marking = Marking::new(&memory, 64, Vec::new()).unwrap();
+        assert!(marking.ask(&addresses), "the helper is coming");
+        marking.go_on();
+        assert!(marking.stage(|stage| matches!(stage, Stage::Marked(_))));
+        assert!(marking.state.lock().asked.is_empty() && !marking.ask(&addresses), "the helper is gone");
+        marking.stage(|stage| *stage = Stage::Release);
+        assert!(marking.ask(&addresses));
+        marking.go_on();
+        assert!(marking.state.lock().asked.is_empty() && !marking.ask(&addresses));
     }
 }
