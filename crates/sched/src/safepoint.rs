@@ -9,9 +9,9 @@
 use crate::Runtime;
 use crate::current::stops_at_safepoints;
 use crate::schedulers::Schedulers;
-use myriad_sync::Safepoint;
 use myriad_sync::atomic::{AtomicBool, Ordering};
 use myriad_sync::thread::Instant;
+use myriad_sync::{Backoff, Crew, Safepoint};
 use std::time::Duration;
 
 /// The safepoint of all schedulers.
@@ -19,11 +19,13 @@ pub(crate) struct World {
     pub(crate) safepoint: Safepoint,
     /// A thread holds a [`StoppedWorld`], or tries to.
     taken: AtomicBool,
+    /// Work of its for those who are stopped.
+    crew: Crew,
 }
 
 impl Default for World {
     fn default() -> Self {
-        World { safepoint: Safepoint::new(), taken: AtomicBool::new(false) }
+        World { safepoint: Safepoint::new(), taken: AtomicBool::new(false), crew: Crew::new() }
     }
 }
 
@@ -37,6 +39,14 @@ impl<R: Runtime> Drop for StoppedWorld<'_, R> {
         self.0.release_safepoint();
         // Release: pairs with the Acquire in `stop_world`: the next thread to stop the world comes after this.
         self.0.world.taken.store(false, Ordering::Release);
+    }
+}
+
+impl<R: Runtime> StoppedWorld<'_, R> {
+    /// Does `work` on this thread, and on those of the others that are stopped but awake, at once. Returns when all have returned.
+    pub fn together(&self, work: &(dyn Fn() + Sync)) {
+        let world = &self.0.world;
+        world.crew.lead(work, || world.safepoint.call());
     }
 }
 
@@ -69,8 +79,17 @@ impl<R: Runtime> Schedulers<R> {
         self.world.safepoint.stand(rest, |seen| self.wait_for_release(seen));
     }
 
+    /// Helps who has stopped the world, or sleeps until something changes.
     fn wait_for_release(&self, seen: u32) -> bool {
-        self.world.safepoint.wait_for_release(seen, LAST_LOOK);
+        if !self.world.crew.help() {
+            self.world.safepoint.wait_for_release(seen, LAST_LOOK);
+            return !self.is_stopping();
+        }
+        // There may soon be more to do, or nothing: for that it need not sleep.
+        let mut backoff = Backoff::new();
+        while !backoff.is_spent() && !self.world.crew.help() {
+            backoff.pause();
+        }
         !self.is_stopping()
     }
 

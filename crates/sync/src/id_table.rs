@@ -169,7 +169,13 @@ impl<T> IdTable<T> {
 
     /// All objects that are there, in the order of memory; one that is being made is passed by.
     pub fn objects(&self) -> impl Iterator<Item = NonNull<T>> {
-        self.slots.iter().filter_map(|slot| Slot::read(slot).object())
+        self.slots.iter().take(self.reached()).filter_map(|slot| Slot::read(slot).object())
+    }
+
+    /// The objects in the slots from a place on, in the order of slots, with their places.
+    pub fn objects_from(&self, place: usize) -> impl Iterator<Item = (usize, NonNull<T>)> {
+        let slots = self.slots.iter().take(self.reached()).enumerate().skip(place);
+        slots.filter_map(|(place, slot)| Slot::read(slot).object().map(|object| (place, object)))
     }
 
     /// The objects in the slots at these places, in the order of memory. Waits for those that are being made (ID3), so the thread must not

@@ -35,6 +35,7 @@
 //! | [`point`] | where a test driver may let another thread run |
 //! | [`witness`] | what a checker of invariants is told |
 //! | [`word_claim`] | a right that a word of plain memory stands for |
+//! | [`work_list`], [`crew`] | work that several threads share, until none is left; help by those who wait |
 //! | [`rcu_table`] | a hash table that is read without a lock |
 //! | [`id_table`], [`numbers`], [`snapshots`] | objects by identifiers that rise; these identifiers; which objects there are at one moment |
 //! | `futex`, `futex_mutex`, [`parker`], [`progress`], [`table`] | a word to sleep on, mutex and condition over it, sleeping, safe reclamation, grow-only table |
@@ -143,6 +144,7 @@ pub mod cost;
 pub mod count;
 pub mod counter;
 pub mod credits;
+pub mod crew;
 pub mod directory;
 pub mod entry_words;
 pub mod exit_flag;
@@ -202,6 +204,7 @@ pub mod tombstone;
 pub mod turn;
 pub mod witness;
 pub mod word_claim;
+pub mod work_list;
 
 pub use backend::{atomic, cell, statics, thread};
 
@@ -213,6 +216,7 @@ pub use class::LockClass;
 pub use count::Count;
 pub use counter::{ShardedCounter, ShardedTally, Tally};
 pub use credits::{Counted, Credits};
+pub use crew::Crew;
 pub use directory::{Directory, Entered};
 pub use entry_words::EntryWords;
 pub use exit_flag::ExitFlag;

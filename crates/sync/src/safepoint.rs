@@ -37,6 +37,7 @@ use std::time::Duration;
 /// How many stops are requested, and how many mutators are stopped.
 #[derive(Debug)]
 pub struct Safepoint {
+    /// The number of requests, and above it how often who is stopped was called ([`call`](Self::call)).
     requests: AtomicU32,
     stopped: AtomicU32,
     /// Where mutators sleep until a request is released.
@@ -44,6 +45,10 @@ pub struct Safepoint {
     /// Where requesters sleep until another mutator is stopped.
     came: Futex,
 }
+
+/// The number of requests among the bits of their word; what one call adds to it.
+const REQUESTS: u32 = CALL - 1;
+const CALL: u32 = 1 << 16;
 
 impl Safepoint {
     const_unless_loom! {
@@ -58,20 +63,20 @@ impl Safepoint {
     #[inline]
     pub fn is_requested(&self) -> bool {
         // Relaxed: a request is met at one of the next polls; `block` looks again.
-        self.requests.load(Relaxed) > 0
+        self.requests.load(Relaxed) & REQUESTS > 0
     }
 
-    /// A mutator is stopped as long as a stop is requested. `wait` waits a little, while there are as many requests as it is told
+    /// A mutator is stopped as long as a stop is requested. `wait` waits a little, while nothing has changed of what it is told
     /// ([`wait_for_release`](Self::wait_for_release)); if it gives `false` the mutator runs on at once, requested or not.
     pub fn block(&self, mut wait: impl FnMut(u32) -> bool) {
         // Acquire: pairs with the Release in `release` (SP2).
         let requests = || self.requests.load(Acquire);
         let mut obeys = true;
-        while obeys && requests() > 0 {
+        while obeys && requests() & REQUESTS > 0 {
             self.come();
             loop {
                 let seen = requests();
-                if !obeys || seen == 0 {
+                if !obeys || seen & REQUESTS == 0 {
                     break;
                 }
                 obeys = wait(seen);
@@ -104,7 +109,7 @@ impl Safepoint {
         fence(SeqCst);
     }
 
-    /// Sleeps while there are `seen` requests, at most for this time; may end before that.
+    /// Sleeps while there are the requests that were `seen`, and no call has come since then, at most for this time; may end before that.
     pub fn wait_for_release(&self, seen: u32, at_most: Duration) {
         self.released.wait(&self.requests, seen, Some(at_most));
     }
@@ -125,6 +130,13 @@ impl Safepoint {
     pub fn release(&self) {
         // Release: pairs with the Acquire in `block` (SP2).
         self.requests.fetch_sub(1, Release);
+        self.released.wake_all(&self.requests);
+    }
+
+    /// Who is stopped ceases to sleep, to look for something that was left before the call.
+    pub fn call(&self) {
+        // Relaxed: it is found under the lock under which it was left. Who looked before that had seen the requests before: it does not fall asleep (sync.futex/F1).
+        self.requests.fetch_add(CALL, Relaxed);
         self.released.wake_all(&self.requests);
     }
 
@@ -156,7 +168,8 @@ mod tests {
         let mut waits = 0;
         safepoint.block(|requests| {
             assert!(safepoint.are_stopped(1) && !safepoint.are_stopped(2));
-            assert_eq!(requests, 2 - waits);
+            assert_eq!(requests % super::CALL, 2 - waits);
+            safepoint.call();
             safepoint.release();
             waits += 1;
             true
@@ -203,6 +216,34 @@ mod tests {
             safepoint.release();
         });
         assert_eq!((safepoint.stopped(), safepoint.is_requested()), (0, false));
+    }
+
+    #[cfg(not(feature = "single"))]
+    #[test]
+    fn sleepers_are_called() {
+        use crate::{LockClass, Mutex};
+        static CLASS: LockClass = LockClass::new("called_test", 1);
+        let long = std::time::Duration::from_secs(3600);
+        let (safepoint, left) = (Safepoint::new(), Mutex::new(&CLASS, false));
+        std::thread::scope(|scope| {
+            safepoint.request();
+            let sleeper = scope.spawn(|| {
+                safepoint.block(|seen| {
+                    let found = *left.lock();
+                    if !found {
+                        safepoint.wait_for_release(seen, long);
+                    }
+                    !found
+                })
+            });
+            while !safepoint.are_stopped(1) {
+                safepoint.wait_for_another(0, long);
+            }
+            *left.lock() = true;
+            safepoint.call();
+            sleeper.join().unwrap();
+            safepoint.release();
+        });
     }
 }
 
