@@ -211,7 +211,7 @@ impl Heap {
     fn tick(&mut self) -> bool {
         let now = CLOCK.get().wrapping_add(1);
         CLOCK.set(now);
-        let since = now.wrapping_sub(std::mem::replace(&mut self.last_tick, now));
+        let since = now.wrapping_sub(std::mem::replace(&mut self.last_seen, now));
         self.total_gcs > 2 && since <= TICKS.get()
     }
 
@@ -496,7 +496,6 @@ impl Heap {
             literals,
             bundles: Span::of((bundles.base, bundles.len)),
             held,
-            pinned: None,
             top: new,
             into_old,
         };

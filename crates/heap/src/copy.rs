@@ -17,7 +17,6 @@
 
 use crate::held::Held;
 use crate::old_space::OldSpace;
-use crate::pinned::Pinned;
 use myriad_term::Term;
 use myriad_term::boxed::Header;
 
@@ -58,7 +57,7 @@ impl Span {
     }
 
     #[inline(always)]
-    fn holds(self, at: usize) -> bool {
+    pub(crate) fn holds(self, at: usize) -> bool {
         at.wrapping_sub(self.base) < self.len
     }
 
@@ -77,8 +76,6 @@ pub(crate) mod beside {
     pub(crate) const FRAGMENTS: u8 = 1;
     /// Bundles that the heap holds, and perhaps fragments.
     pub(crate) const BUNDLES: u8 = 2;
-    /// All that is young, in no known range, but for what is pinned ([`crate::shared`]).
-    pub(crate) const PINNED: u8 = 3;
 }
 
 /// A collection under way; `BESIDE` as above.
@@ -98,8 +95,6 @@ pub(crate) struct Copier<'h, const MODE: u8, const BESIDE: u8, O: OldSpace> {
     /// The range of bundles, and those that the heap holds.
     pub(crate) bundles: Span,
     pub(crate) held: Option<&'h mut Held>,
-    /// Objects that stay, though they are young.
-    pub(crate) pinned: Option<&'h mut Pinned>,
     /// First free word of the new young block.
     pub(crate) top: *mut u64,
     /// The old destination.
@@ -112,13 +107,11 @@ enum To {
     Stay,
     Young,
     Old,
-    /// It stays, for some process; others get a copy.
-    Both,
 }
 
 /// Copies the words after a header. Most objects are small: two overlapping halves, no loop, no call.
 #[inline(always)]
-unsafe fn copy_words(from: *const u64, to: *mut u64, words: usize) {
+pub(crate) unsafe fn copy_words(from: *const u64, to: *mut u64, words: usize) {
     type Two = [u64; 2];
     type Four = [u64; 4];
     // SAFETY: the caller's objects, apart from each other; both halves are inside.
@@ -159,9 +152,6 @@ impl<const MODE: u8, const BESIDE: u8, O: OldSpace> Copier<'_, MODE, BESIDE, O> 
             return if MODE == mode::SINGLE { To::Young } else { To::Old };
         }
         if BESIDE != beside::NOTHING {
-            if BESIDE == beside::PINNED && self.is_pinned(at) {
-                return To::Both;
-            }
             let stays = self.literals.holds(at)
                 || BESIDE == beside::BUNDLES && self.bundles.holds(at)
                 || self.to_young.holds(at)
@@ -174,19 +164,6 @@ impl<const MODE: u8, const BESIDE: u8, O: OldSpace> Copier<'_, MODE, BESIDE, O> 
             };
         }
         To::Stay
-    }
-
-    /// Does a word lead to an object that stays, though it is young?
-    #[inline]
-    fn is_pinned(&self, word: usize) -> bool {
-        self.pinned.as_ref().is_some_and(|pinned| pinned.holds(word))
-    }
-
-    /// The word of the copy of an object that stays for some process.
-    #[cold]
-    unsafe fn copy_of_pinned(&mut self, word: u64) -> u64 {
-        // SAFETY: the caller's promise about the word; C1.
-        self.pinned.as_mut().map_or(word, |pinned| unsafe { pinned.copy_of(word, &mut self.into_old) })
     }
 
     /// Does a word lead to a place that survivors go to?
@@ -228,9 +205,7 @@ impl<const MODE: u8, const BESIDE: u8, O: OldSpace> Copier<'_, MODE, BESIDE, O> 
                 let at = term.boxed_ptr();
                 let to = self.destination(word);
                 debug_assert!(!self.breaks_age(to, slot), "C2: old object at {slot:?} refers to a young one");
-                if BESIDE == beside::PINNED && to == To::Both {
-                    *slot = self.copy_of_pinned(word);
-                } else if to != To::Stay {
+                if to != To::Stay {
                     *slot = self.boxed(at, to);
                 } else if BESIDE == beside::BUNDLES {
                     self.see(word, slot);
@@ -238,9 +213,7 @@ impl<const MODE: u8, const BESIDE: u8, O: OldSpace> Copier<'_, MODE, BESIDE, O> 
             } else if term.is_cons() {
                 let to = self.destination(word);
                 debug_assert!(!self.breaks_age(to, slot), "C2: old object at {slot:?} refers to a young list");
-                if BESIDE == beside::PINNED && to == To::Both {
-                    *slot = self.copy_of_pinned(word);
-                } else if to != To::Stay {
+                if to != To::Stay {
                     self.list(term.object_ptr(), to, slot);
                 } else if BESIDE == beside::BUNDLES {
                     self.see(word, slot);
@@ -323,10 +296,6 @@ impl<const MODE: u8, const BESIDE: u8, O: OldSpace> Copier<'_, MODE, BESIDE, O> 
                 debug_assert!(!self.breaks_age(to, slot), "C2: the old list cell before {slot:?} has a young tail");
                 if to == To::Stay {
                     *slot = tail;
-                    return;
-                }
-                if BESIDE == beside::PINNED && to == To::Both {
-                    *slot = self.copy_of_pinned(tail);
                     return;
                 }
             }

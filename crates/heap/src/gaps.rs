@@ -13,18 +13,26 @@ use myriad_sync::Arc;
 use std::ops::Range;
 
 /// For objects of up to so many words there is a gap that is being filled; and it has so many when that begins.
-const WINDOWS: [(usize, usize); 4] = [(8, 4), (16, 9), (32, 17), (64, 33)];
+pub(crate) const WINDOWS: [(usize, usize); 4] = [(8, 4), (16, 9), (32, 17), (64, 33)];
 /// The number of the end among what is being filled, behind these.
 const END: usize = WINDOWS.len();
 /// Words that are taken of the end for such a gap, where there are no others.
-const PIECE: usize = if cfg!(test) { 64 } else { 512 };
+pub(crate) const PIECE: usize = if cfg!(test) { 64 } else { 512 };
 /// For what this window is filled with gaps are kept while others are released, and of these and of rests not more than so many.
 const KEEPER: usize = 2;
 const MOST_KEPT: usize = 4096;
 /// How long gaps are looked for in one collection, in steps of some nanoseconds ([`LongestGaps::find`]), and one more for each word that is found.
 const SEARCHED: usize = if cfg!(test) { 1000 } else { 1 << 14 };
+/// The rest of a gap that was lent is kept if it has so many words: enough for any window.
+const LEAST_LENT: usize = 64;
 /// Words that are taken of a gap at once, at most.
 const LARGEST: usize = if cfg!(test) { 100 } else { 1 << 20 };
+
+/// For objects of so many words there is a window of this number; there is none for large ones.
+#[inline(always)]
+pub(crate) fn window_for(words: usize) -> usize {
+    WINDOWS[..END - 1].iter().map(|(most, _)| usize::from(words > *most)).sum()
+}
 
 /// What is being filled.
 #[derive(Clone, Default)]
@@ -252,6 +260,44 @@ impl Gaps {
         at
     }
 
+    /// A gap that others fill with objects of a window, the first of which has so many words; of the end it has about `most`. They tell what they have filled
+    /// ([`Gaps::take_back`]), and see to it that all is scanned.
+    pub(crate) fn lend(&mut self, window: usize, size: usize, most: usize) -> Range<usize> {
+        let gap = self.rests[window].pop().or_else(|| self.next_gap(window, size.max(WINDOWS[window].1)));
+        match gap {
+            Some(gap) => gap,
+            None => self.cut_end(size, most.max(size)),
+        }
+    }
+
+    /// Room that others fill with one large object.
+    pub(crate) fn lend_apart(&mut self, size: usize) -> Range<usize> {
+        self.find_apart(size).unwrap_or_else(|| self.cut_end(size, size))
+    }
+
+    /// Takes so many words of the end, or what there is, but `least`.
+    fn cut_end(&mut self, least: usize, most: usize) -> Range<usize> {
+        let end = &mut self.windows[END];
+        let Range { start, end: limit } = end.gap;
+        debug_assert!(end.start == start, "the end is filled and lent at once");
+        let behind = limit.min(start + most * 8);
+        debug_assert!(behind - start >= least * 8, "OS1: the end has no room for {least} words");
+        (end.start, end.scanned, end.gap) = (behind, behind, behind..limit);
+        start..behind
+    }
+
+    /// Of a gap that was lent the rest is free again, and others fill it next, unless it is small (GA1).
+    pub(crate) fn take_back(&mut self, filled: Range<usize>, rest: Range<usize>) {
+        if !filled.is_empty() {
+            self.filled.push(filled);
+        }
+        // SAFETY: nobody refers to the words of a gap.
+        unsafe { fill(pointer(rest.start), words(&rest)) };
+        if words(&rest) >= LEAST_LENT {
+            self.kept.push(rest);
+        }
+    }
+
     /// Words that are to be free at the end when up to `words` words are about to come (heap.old_space/OS1): pieces of it may not be filled wholly.
     pub(crate) fn room_for(words: usize) -> usize {
         words.saturating_add(words / 4).saturating_add((END + 1) * PIECE)
@@ -298,6 +344,14 @@ impl Gaps {
 
     /// Room for a large object, in a gap of which it leaves the rest to others, or at the end.
     fn take_apart(&mut self, size: usize) -> usize {
+        let Some(taken) = self.find_apart(size) else { return self.take_from(END, size) };
+        self.filled.push(taken.clone());
+        self.unscanned.push(taken.clone());
+        taken.start
+    }
+
+    /// The same, if there is a gap.
+    fn find_apart(&mut self, size: usize) -> Option<Range<usize>> {
         let mut next = self.next_apart;
         let found = if size < self.too_large { self.find(&mut next, size) } else { None };
         let Some(gap) = found else {
@@ -306,7 +360,7 @@ impl Gaps {
                 (self.too_large, next) = (self.too_large.min(size), 0);
             }
             self.next_apart = next;
-            return self.take_from(END, size);
+            return None;
         };
         self.next_apart = gap.start + size;
         let taken = self.claim(&(gap.start..gap.start + size));
@@ -315,9 +369,7 @@ impl Gaps {
         if gap.len() > size {
             self.longest.note(&(gap.start + size..gap.end));
         }
-        self.filled.push(taken.clone());
-        self.unscanned.push(taken.clone());
-        taken.start
+        Some(taken)
     }
 
     /// Where scanning goes on, if what was being scanned is.
@@ -342,7 +394,7 @@ impl Gaps {
 impl OldSpace for Gaps {
     #[inline(always)]
     fn take(&mut self, words: usize) -> *mut u64 {
-        let window = WINDOWS[..END - 1].iter().map(|(most, _)| usize::from(words > *most)).sum::<usize>();
+        let window = window_for(words);
         let gap = &mut self.windows[window].gap;
         let at = gap.start;
         if words * 8 <= gap.end - at {
@@ -371,7 +423,7 @@ mod tests {
         const SIZE: usize = 20;
         let memory = Arc::new(Reservation::new(2 << 20, 2 << 20).unwrap());
         assert!(memory.commit(memory.start().addr(), 1 << 20));
-        let marking = Arc::new(Marking::new(&memory, WORDS, Vec::new()).unwrap());
+        let marking = Arc::new(Marking::new(&memory, WORDS).unwrap());
         let mut longest = LongestGaps::new(&marking.map);
         for place in (0..WORDS).step_by(PIECE) {
             longest.note(&(place..place + PIECE));

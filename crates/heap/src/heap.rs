@@ -14,7 +14,8 @@ use crate::due::Thrift;
 use crate::fragment::{Chunk, Fragment};
 use crate::held::Held;
 use crate::large::Large;
-use crate::one_heap::{self, Segments};
+use crate::one_heap;
+use crate::segment::Segments;
 use crate::settings::{MaxHeapSize, Settings};
 use crate::sizes;
 use myriad_sync::Account;
@@ -74,8 +75,8 @@ pub struct Heap {
     pub(crate) thrift: Thrift,
     /// Collections so far, beyond 2^32 anew.
     pub(crate) total_gcs: u32,
-    /// The thread's collection clock when this heap was last collected.
-    pub(crate) last_tick: u32,
+    /// The thread's collection clock when this heap was last collected. Where there is one heap: the last gathering of roots in which its process was asked.
+    pub(crate) last_seen: u32,
     /// The least sizes, by their places in the table of sizes.
     min_heap_place: u8,
     min_bin_vheap_place: u8,
@@ -202,7 +203,7 @@ impl Heap {
             fullsweep_after: settings.fullsweep_after,
             minor_gcs: 0,
             thrift: Thrift::default(),
-            last_tick: 0,
+            last_seen: 0,
             min_heap_place: sizes::place(settings.min_heap_size),
             min_bin_vheap_place: sizes::place(settings.min_bin_vheap_size),
             flags: TOUCHED,

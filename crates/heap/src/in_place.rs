@@ -229,7 +229,7 @@ impl Heap {
         }
     }
 
-    /// Are the words that lead from the old generation to bundles being looked for?
+    /// Is a large old generation being marked? Then the words that lead from it to bundles are looked for.
     pub(crate) fn is_marked(&self) -> bool {
         self.large().is_some_and(|large| large.cycle.is_some())
     }
@@ -238,7 +238,7 @@ impl Heap {
     pub(crate) fn advance_marking(&mut self, roots: &Roots<'_>) {
         let Some(large) = self.large_mut() else { return };
         let Some(cycle) = &mut large.cycle else {
-            if self.is_marking_due() {
+            if self.is_marking_due(LARGE / 4) {
                 self.begin_marking(self.words_into_old(roots));
             }
             return;
@@ -262,11 +262,11 @@ impl Heap {
         }
     }
 
-    /// Has a large old generation, which is not being marked, grown so that it is to be?
-    pub(crate) fn is_marking_due(&self) -> bool {
+    /// Has a large old generation, which is not being marked, grown so that it is to be: by so many words, or more if more lives?
+    pub(crate) fn is_marking_due(&self, least: usize) -> bool {
         self.large().is_some_and(|large| {
             large.cycle.is_none()
-                && (large.grown >= large.patience()
+                && (large.grown >= large.patience(least)
                     || self.old_off_heap.binary_words > self.old_bin_vheap_limit
                     || self.minor_gcs >= self.fullsweep_after)
         })
@@ -296,16 +296,23 @@ impl Heap {
 
     /// Begins to mark a large old generation from the words that lead into it.
     pub(crate) fn begin_marking(&mut self, into_old: Vec<u64>) {
-        let Some(large) = self.large() else { return };
+        if self.prepare_marking() {
+            self.start_marking(into_old);
+        }
+    }
+
+    /// What lies in a large old generation now will be marked ([`Heap::start_marking`]); what is promoted from now on lives. `false`: it cannot be marked.
+    pub(crate) fn prepare_marking(&mut self) -> bool {
+        let Some(large) = self.large() else { return false };
         let (start, end) = (self.old_start, large.gaps.end());
-        let Some(marking) = Marking::new(&large.memory, words_between(start, end), into_old).map(Arc::new) else {
+        let Some(marking) = Marking::new(&large.memory, words_between(start, end)).map(Arc::new) else {
             // No addresses are left for its maps.
-            return self.request_fullsweep();
+            self.request_fullsweep();
+            return false;
         };
         self.minor_gcs = 0;
         if let Some(Rare { large: Some(large), held, .. }) = self.rare.as_deref_mut() {
             held.begin_marking();
-            large.help.push(Help::mark(&marking, None));
             large.cycle = Some(Cycle {
                 marking,
                 swept: ptr::null_mut(),
@@ -318,6 +325,15 @@ impl Heap {
                 words: large.words,
             });
         }
+        true
+    }
+
+    /// A helper marks from the words that led into the old generation when that was prepared.
+    pub(crate) fn start_marking(&mut self, into_old: Vec<u64>) {
+        let Some(large) = self.large_mut() else { return };
+        let Some(cycle) = &large.cycle else { return };
+        cycle.marking.stage(|stage| *stage = Stage::Mark(into_old));
+        large.help.push(Help::mark(&cycle.marking, None));
     }
 
     /// All that lives is marked: gives back the counts of a part of the others. When no others are left, a helper releases the gaps.

@@ -41,7 +41,7 @@ pub(crate) const STEP: usize = if cfg!(miri) { 64 << 10 } else { 2 << 20 };
 /// Counted objects that one collection looks at.
 pub(crate) const SWEPT_AT_ONCE: usize = if TRIED { 3 } else { 4096 };
 /// A heap may double by so many words before it is marked, whatever [`SHARE`] says: 32 MB.
-const UNHURRIED: usize = if TRIED { 100 } else { 4 << 20 };
+pub(crate) const UNHURRIED: usize = if TRIED { 100 } else { 4 << 20 };
 /// A heap is marked when it has grown by this part of what lived, less what it grew by while it was marked the last time; at least by half of that.
 const SHARE: usize = 10;
 /// Words for which memory is taken ahead, at most: 8 MB.
@@ -172,11 +172,11 @@ impl Large {
         words
     }
 
-    /// How much may be promoted before the next marking: a part of what lives. (If more is promoted from then until there are new gaps than the others hold, the end
-    /// grows, and there is room enough the next time.)
-    pub(crate) fn patience(&self) -> usize {
+    /// How much may be promoted before the next marking: a part of what lives, but `least`. (If more is promoted from then until there are new gaps than the others hold,
+    /// the end grows, and there is room enough the next time.)
+    pub(crate) fn patience(&self, least: usize) -> usize {
         let share = self.live / SHARE;
-        share.saturating_sub(self.meanwhile).max(share / 2).max(UNHURRIED.min(self.live)).max(LARGE / 4)
+        share.saturating_sub(self.meanwhile).max(share / 2).max(UNHURRIED.min(self.live)).max(least)
     }
 
     /// Behind the end there should be so many words for which there is memory already: to take it is the system's work, and may take longer than a collection.
@@ -243,7 +243,7 @@ mod tests {
         large.live = 10_000 * SHARE;
         let patience = [0, 3_000, 9_000, 20_000].map(|meanwhile| {
             large.meanwhile = meanwhile;
-            large.patience()
+            large.patience(LARGE / 4)
         });
         assert_eq!(patience, [10_000, 7_000, 5_000, 5_000]);
     }

@@ -19,7 +19,8 @@
 //! | `made` | messages that lie on top of the heap, where they were built to be sent |
 //! | `sending` | what a process sends, places to be shared, or gets of its parent |
 //! | [`literal`] | [`LiteralArea`]: the literals of a module, in one reserved address range |
-//! | [`shared`], `one_heap`, `pinned` | one heap of all processes: its collection, what is young of it, what stays in place |
+//! | [`shared`], `one_heap`, `segment` | one heap of all processes: its collection, what is young of it |
+//! | `promotion`, `company`, `pinned`, `gathering` | of that collection: moving what lives, on several threads; whether to call them; what stays in place; the roots of a marking |
 //! | `term_walk`, [`heap_walk`] | calling with each term of an area, with each object |
 //! | `purge` | does a heap still hold literals of an area; copies them out |
 //! | [`settings`], [`sizes`] | what the user may set; the table of block sizes |
@@ -49,10 +50,12 @@ pub mod census;
 #[cfg(any(test, heap_check))]
 mod check;
 pub mod collect;
+mod company;
 mod copy;
 mod due;
 pub mod fragment;
 mod gaps;
+mod gathering;
 pub mod heap;
 pub mod heap_walk;
 mod held;
@@ -71,11 +74,13 @@ mod one_heap;
 pub mod payload;
 pub mod phases;
 mod pinned;
+mod promotion;
 mod purge;
 mod queue_link;
 mod relocate;
 mod reserved;
 pub mod roots;
+mod segment;
 mod sending;
 pub mod settings;
 pub mod shared;

@@ -218,15 +218,15 @@ impl Marking {
         }
     }
 
-    /// Of the first `words` words of a range. `None`: there are no addresses for its maps.
-    pub(crate) fn new(memory: &Arc<Reservation>, words: usize, roots: Vec<u64>) -> Option<Marking> {
+    /// Of the first `words` words of a range, from no words yet. `None`: there are no addresses for its maps.
+    pub(crate) fn new(memory: &Arc<Reservation>, words: usize) -> Option<Marking> {
         Some(Marking {
             map: LiveMap::new(memory.start(), words)?,
             promoted: LiveMap::new(memory.start(), words)?,
             _memory: Arc::clone(memory),
             stopping: AtomicBool::new(false),
             is_asked: AtomicBool::new(false),
-            state: Mutex::new(&CLASS, State { stage: Stage::Mark(roots), walks: 0, asked: Vec::new() }),
+            state: Mutex::new(&CLASS, State { stage: Stage::Mark(Vec::new()), walks: 0, asked: Vec::new() }),
             changed: Condvar::new(),
         })
     }
@@ -370,7 +370,7 @@ mod tests {
         let memory = Arc::new(Reservation::new(HUGE, HUGE).unwrap());
         assert!(memory.commit(memory.start().addr(), PAGE));
         let addresses = memory.start().addr()..memory.start().addr() + PAGE;
-        let marking = Marking::new(&memory, 64, Vec::new()).unwrap();
+        let marking = Marking::new(&memory, 64).unwrap();
         assert!(marking.ask(&addresses), "the helper is coming");
         marking.go_on();
         assert!(marking.stage(|stage| matches!(stage, Stage::Marked(_))));

@@ -1,9 +1,5 @@
 //! Whether there is one heap of all processes ([`crate::shared`]), where its old generation is, and how much of it is young.
 
-use crate::account::Class;
-use crate::block;
-use crate::fragment::Chunk;
-use myriad_sync::Account;
 use myriad_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Words that are taken between two collections, for each scheduler: 8 MB.
@@ -79,6 +75,16 @@ pub(crate) fn taken(words: usize) {
     }
 }
 
+/// Nobody has anything to do: a collection is due if any memory was taken since the last. `false`: none was.
+pub fn collect_when_idle() -> bool {
+    // Relaxed: figures and a hint.
+    let any = TAKEN.load(Ordering::Relaxed) > 0;
+    if any {
+        DUE.store(true, Ordering::Relaxed);
+    }
+    any
+}
+
 /// What is due is about to be done: has somebody asked for a collection of all?
 pub(crate) fn begin_collection() -> bool {
     // Relaxed: all threads that write them are stopped; a dirty one may ask once more.
@@ -106,40 +112,8 @@ pub(crate) fn end_full() {
     FULLS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// A young block in which nothing is allocated any more.
-pub(crate) struct Segment {
-    pub(crate) start: *mut u64,
-    pub(crate) words: usize,
-    pub(crate) account: Account,
-}
-
-/// Young memory in which nothing is allocated any more.
-#[derive(Default)]
-pub(crate) struct Segments {
-    pub(crate) blocks: Vec<Segment>,
-    /// Chunks, of which none has a chain.
-    pub(crate) chunks: Vec<*mut Chunk>,
-    /// Words of objects.
-    pub(crate) words: usize,
-    /// What [`Heap::exceeds`](crate::Heap::exceeds) has found last, and the words that were young then.
-    pub(crate) reachable: usize,
-    pub(crate) counted: usize,
-}
-
-impl Segments {
-    /// Is there no memory, with objects or without?
-    pub(crate) fn is_empty(&self) -> bool {
-        self.blocks.is_empty() && self.chunks.is_empty()
-    }
-}
-
-impl Segment {
-    /// Gives its block back.
-    ///
-    /// # Safety
-    /// Nobody refers to it.
-    pub(crate) unsafe fn give(self) {
-        // SAFETY: the caller's promise.
-        unsafe { block::give_of(self.start, self.words, Class::Process, self.account) };
-    }
+/// Words that each of so many processes may keep when nothing lives in its block: all of them together a quarter of what may be taken between two collections.
+pub(crate) fn share(processes: usize) -> usize {
+    // Relaxed: it does not change once there are other threads.
+    MOST.load(Ordering::Relaxed) / 4 / processes.max(1)
 }

@@ -1,26 +1,40 @@
 //! Objects of the one heap that stay where they are in a collection, though they are young ([`crate::shared`]).
 //!
 //! A built-in that has given way, or runs on a dirty scheduler, holds terms in places that nobody lists. What its process refers to stays in place until it is over. Other
-//! processes that refer to the same get copies, once for each object.
+//! processes that refer to the same get copies, once for each object: whoever makes one has the lock of the copies' counted objects.
 
 use crate::literal::is_literal;
-use crate::old_space::OldSpace;
 use crate::one_heap::is_old;
+use myriad_sync::atomic::{AtomicU64, Ordering};
+use myriad_sync::{LockClass, Mutex};
 use myriad_term::boxed::Header;
 use myriad_term::{Alloc, Kind, OffHeap, Term, copy};
 use std::collections::HashMap;
 use std::ptr::NonNull;
 
+static COPIES_CLASS: LockClass = LockClass::new("pinned_copies", 32);
+
 /// The objects, and the copies that others have got.
-#[derive(Default)]
 pub(crate) struct Pinned {
     /// The word of the copy of each; 0: there is none.
-    copies: HashMap<usize, u64>,
+    copies: HashMap<usize, AtomicU64>,
     in_order: Vec<usize>,
     /// Words that all copies would have.
     words: usize,
     /// Counted objects among the copies.
-    counted: OffHeap,
+    counted: Mutex<Counted>,
+}
+
+struct Counted(OffHeap);
+
+// SAFETY: the objects are whoever's that has the chain.
+unsafe impl Send for Counted {}
+
+impl Default for Pinned {
+    fn default() -> Pinned {
+        let counted = Mutex::new(&COPIES_CLASS, Counted(OffHeap::new()));
+        Pinned { copies: HashMap::new(), in_order: Vec::new(), words: 0, counted }
+    }
 }
 
 /// Is it copied as a whole, with what it counts? (Such an object refers to a binary at most.)
@@ -54,7 +68,7 @@ impl Pinned {
                 let at = term.object_ptr();
                 if is_old(at) {
                     into_old.push(word);
-                } else if self.copies.insert(at.addr(), 0).is_none() {
+                } else if self.copies.insert(at.addr(), AtomicU64::new(0)).is_none() {
                     if !term.is_boxed() {
                         self.words += 2;
                         left.extend([*at, *at.add(1)]);
@@ -94,35 +108,40 @@ impl Pinned {
         self.in_order.get(first).is_some_and(|at| *at < start.wrapping_add(words).addr())
     }
 
-    /// The word that leads to the copy of one of them, whose words are those of the object: they are to be forwarded as others are.
+    /// The word that leads to the copy of one of them, whose words are those of the object: they are to be forwarded as others are. `take` gives room for it.
     ///
     /// # Safety
     /// The word leads to one of them; there is room for the copy (heap.copy/C1).
-    pub(crate) unsafe fn copy_of(&mut self, word: u64, into_old: &mut impl OldSpace) -> u64 {
-        let Some(copied) = self.copies.get_mut(&place(word as usize)) else { return word };
-        if *copied != 0 {
-            return *copied;
+    pub(crate) unsafe fn copy_of(&self, word: u64, take: &mut dyn FnMut(usize) -> *mut u64) -> u64 {
+        let Some(copied) = self.copies.get(&place(word as usize)) else { return word };
+        let mut counted = self.counted.lock();
+        // Relaxed: written under the lock.
+        let found = copied.load(Ordering::Relaxed);
+        if found != 0 {
+            return found;
         }
         // SAFETY: the caller's promise about the word and the room.
-        unsafe {
+        let new = unsafe {
             let term = Term::from_raw(word);
             let at = term.object_ptr();
-            *copied = if term.is_boxed() && is_made_anew(Header::from_raw(*at)) {
-                let mut memory = Old { into_old, chain: &mut self.counted };
+            if term.is_boxed() && is_made_anew(Header::from_raw(*at)) {
+                let mut memory = Old { take, chain: &mut counted.0 };
                 copy::copy(term, copy::size(term, none), &mut memory, none).assume_held().raw()
             } else {
                 let words = if term.is_boxed() { 1 + Header::from_raw(*at).size() } else { 2 };
-                let to = into_old.take(words);
+                let to = take(words);
                 std::ptr::copy_nonoverlapping(at, to, words);
                 if term.is_boxed() { Term::from_boxed(to).raw() } else { Term::from_cell(to.cast()).raw() }
-            };
-            *copied
-        }
+            }
+        };
+        // Relaxed: as above.
+        copied.store(new, Ordering::Relaxed);
+        new
     }
 
     /// The counted objects among the copies join a chain.
-    pub(crate) fn give_copies(&mut self, chain: &mut OffHeap) {
-        let mut at = std::mem::replace(&mut self.counted, OffHeap::new()).first;
+    pub(crate) fn give_copies(&self, chain: &mut OffHeap) {
+        let mut at = std::mem::replace(&mut self.counted.lock().0, OffHeap::new()).first;
         while !at.is_null() {
             // SAFETY: heap/H5: a chain of objects that have just been made.
             unsafe {
@@ -137,15 +156,15 @@ impl Pinned {
 }
 
 /// The old generation, as memory for copies.
-struct Old<'o, O> {
-    into_old: &'o mut O,
+struct Old<'o> {
+    take: &'o mut dyn FnMut(usize) -> *mut u64,
     chain: &'o mut OffHeap,
 }
 
-impl<'h, O: OldSpace> Alloc<'h> for Old<'_, O> {
+impl<'h> Alloc<'h> for Old<'_> {
     fn alloc(&mut self, words: usize) -> NonNull<u64> {
         // SAFETY: heap.copy/C1: there is room.
-        unsafe { NonNull::new_unchecked(self.into_old.take(words)) }
+        unsafe { NonNull::new_unchecked((self.take)(words)) }
     }
 
     unsafe fn link(&mut self, header: *mut u64, words: usize) {

@@ -24,39 +24,51 @@
 
 use crate::account::{self, Class};
 use crate::block;
-use crate::copy::{Copier, Span, beside, mode};
+use crate::company::{Company, Pace};
+use crate::copy::Span;
 use crate::fragment::Chunk;
 use crate::gaps::Gaps;
+use crate::gathering::{Gathering, words_into_old};
 use crate::heap::{Heap, RESERVED};
 use crate::in_place::Destination;
-use crate::literal::{self, LiteralArea, LiteralRanges, is_literal};
+use crate::large::UNHURRIED;
+use crate::literal::{self, LiteralArea, LiteralRanges};
 use crate::marking::Help;
-use crate::one_heap::{self, Segment, Segments, is_old, taken};
-pub use crate::one_heap::{is_due, is_on, is_over, request};
+use crate::one_heap::{self, taken};
+pub use crate::one_heap::{collect_when_idle, is_due, is_on, is_over, request};
 use crate::pinned::Pinned;
+use crate::promotion::{self, MOST_PROMOTERS, Piece, Promoter, Promotion};
 use crate::purge::Copies;
 use crate::roots::Roots;
+use crate::segment::{SEGMENT, Segments, each_root};
 use crate::settings::Settings;
 use crate::sizes;
 use crate::term_walk::each_term;
+use myriad_sync::atomic::{AtomicUsize, Ordering};
+use myriad_sync::work_list::WorkList;
 use myriad_sync::{LockClass, Mutex};
-use myriad_term::boxed::Header;
 use myriad_term::{Alloc, Boxed, Kind, OffHeap, Term};
-use std::collections::HashSet;
 use std::ptr::{self, NonNull};
 
-/// Words of a segment, at most, unless more are needed at once.
-const SEGMENT: usize = 8 * 1024;
-
 static OLD_CLASS: LockClass = LockClass::new("shared_heap", 20);
-/// The old generation, in a heap without a young one.
-static OLD: Mutex<Option<Heap>> = Mutex::new(&OLD_CLASS, None);
+static OLD: Mutex<Option<Old>> = Mutex::new(&OLD_CLASS, None);
 static GOING_CLASS: LockClass = LockClass::new("going_literals", 948);
 /// Literals that are to go (SH4).
 static GOING: Mutex<Vec<LiteralArea>> = Mutex::new(&GOING_CLASS, Vec::new());
 static ABANDONED_CLASS: LockClass = LockClass::new("abandoned_memory", 947);
 /// Memory of processes that have ended.
 static ABANDONED: Mutex<Vec<Memory>> = Mutex::new(&ABANDONED_CLASS, Vec::new());
+
+/// The old generation.
+struct Old {
+    /// It is in a heap without a young one.
+    heap: Heap,
+    /// A marking is about to begin.
+    gathering: Option<Gathering>,
+    /// The number of the last one.
+    gatherings: u32,
+    company: Company,
+}
 
 /// What is left of a process that has ended.
 struct Memory {
@@ -71,7 +83,7 @@ unsafe impl Send for Memory {}
 pub fn use_one_heap(schedulers: usize) -> bool {
     let mut old = Heap::without_block(&Settings::default());
     let Some((start, words)) = old.make_widest_old() else { return false };
-    *OLD.lock() = Some(old);
+    *OLD.lock() = Some(Old { heap: old, gathering: None, gatherings: 0, company: Company::default() });
     one_heap::begin(start, words, schedulers);
     true
 }
@@ -90,135 +102,14 @@ pub fn leaving() -> LiteralRanges {
 }
 
 impl Heap {
-    /// Has room for so many words: the block becomes a segment, and there is another one. Nothing moves but the stack.
-    pub(crate) fn take_segment(&mut self, need: usize) {
-        let chunks = self.retire_chunks();
-        let counted = std::mem::take(&mut self.off_heap.binary_words);
-        (self.collect_next, self.fullsweep_next) = (false, false);
-        self.total_gcs = self.total_gcs.wrapping_add(1);
-        #[cfg(heap_check)]
-        one_heap::be_due();
-        let mut words = chunks + counted / 8;
-        if !self.ensure(need) {
-            let least = self.stack_words().saturating_add(need).saturating_add(RESERVED);
-            let wanted = (2 * self.block_words()).min(SEGMENT).max(self.min_heap_size());
-            let size = sizes::at_least(least.saturating_mul(2).min(least.saturating_add(SEGMENT)).max(wanted));
-            self.replace_block(size);
-            words += size;
-        }
-        taken(words);
-        debug_assert!(self.ensure(need), "another segment has no room for {need} words");
-    }
-
-    /// Does a process that has a limit refer to more words than that? What is reachable counts, whoever else refers to it. It is counted when so much was allocated
-    /// since the last time that it may be too much, and again only after an eighth of the limit.
-    pub(crate) fn exceeds(&mut self, need: usize, roots: &Roots<'_>) -> Option<usize> {
-        let limit = self.max_heap_size();
-        if limit.size == 0 {
-            return None;
-        }
-        let young = self.all_young_words();
-        let segments = &mut self.rare.get_or_insert_default().segments;
-        let since = young.checked_sub(segments.counted).unwrap_or(young) + need;
-        if segments.reachable + since <= limit.size || segments.reachable > 0 && since < limit.size / 8 {
-            return None;
-        }
-        let reachable = self.reachable_words(roots, limit.size, limit.include_shared);
-        let segments = &mut self.rare.get_or_insert_default().segments;
-        (segments.reachable, segments.counted) = (reachable, young);
-        (reachable + need > limit.size).then_some(reachable + need)
-    }
-
-    /// Words of all objects that the process refers to, and of its stack; if it is more than `enough`, it may be less than they are.
-    fn reachable_words(&self, roots: &Roots<'_>, enough: usize, with_binaries: bool) -> usize {
-        let (mut seen, mut left, mut words) = (HashSet::new(), Vec::new(), self.stack_words());
-        each_root(self, roots, |word| left.push(word));
-        while let Some(word) = left.pop() {
-            // SAFETY: heap/H2: words of the heap look like terms, and lead to objects, which do not change.
-            unsafe {
-                let term = Term::from_raw(word);
-                if term.is_immediate() || is_literal(term.object_ptr()) || !seen.insert(term.object_ptr()) {
-                    continue;
-                }
-                let at = term.object_ptr();
-                if term.is_cons() {
-                    words += 2;
-                    left.extend([*at, *at.add(1)]);
-                } else {
-                    let object = Boxed::at(at);
-                    words += 1 + object.size();
-                    if with_binaries && object.kind() == Kind::SharedBinary {
-                        words += object.word(0) as usize / 8;
-                    }
-                    if !Header::is_raw(*at) {
-                        (1..=object.size()).for_each(|i| left.push(*at.add(i)));
-                    }
-                }
-            }
-            if words > enough {
-                break;
-            }
-        }
-        words
-    }
-
-    /// What counts for the limit between two looks.
-    pub(crate) fn last_reachable(&self) -> usize {
-        self.rare.as_ref().map_or(0, |rare| rare.segments.reachable)
-    }
-
-    /// What was allocated in chunks is done; gives its words.
-    fn retire_chunks(&mut self) -> usize {
-        let words = std::mem::take(&mut self.fragment_words);
-        let mut chunk = std::mem::replace(&mut self.fragments, ptr::null_mut());
-        if chunk.is_null() {
-            return 0;
-        }
-        let segments = &mut self.rare.get_or_insert_default().segments;
-        segments.words += words;
-        while !chunk.is_null() {
-            segments.chunks.push(chunk);
-            // SAFETY: a live chunk of this heap.
-            chunk = unsafe { std::mem::replace(&mut (*chunk).next, ptr::null_mut()) };
-        }
-        words
-    }
-
-    /// The block becomes a segment, if there is something in it; the stack goes to one of `size` words.
-    fn replace_block(&mut self, size: usize) {
-        let (stack, used) = (self.stack_words(), self.young_words());
-        let old = Segment { start: self.start, words: self.block_words(), account: self.account };
-        let (new, account) = block::take(size, Class::Process);
-        let end = new.wrapping_add(size);
-        let stop = end.wrapping_sub(stack);
-        // SAFETY: the new block has room for the stack.
-        unsafe { ptr::copy_nonoverlapping(self.stop, stop, stack) };
-        (self.start, self.htop, self.high_water, self.stop, self.hend) = (new, new, new, stop, end);
-        self.account = account;
-        if used == 0 {
-            // SAFETY: nobody refers to an empty block.
-            unsafe { old.give() };
-        } else {
-            let segments = &mut self.rare.get_or_insert_default().segments;
-            segments.blocks.push(old);
-            segments.words += used;
-        }
-        debug_assert!(self.bounds_hold(), "H1: another segment has bounds out of order");
-    }
-
-    /// Words of young objects.
-    fn all_young_words(&self) -> usize {
-        self.young_words() + self.fragment_words + self.rare.as_ref().map_or(0, |rare| rare.segments.words)
-    }
-
     /// Its process has ended: the memory is that of those who refer to it (SH1).
     pub fn abandon(&mut self) {
         if !is_on() {
             return;
         }
-        self.retire_chunks();
+        // What goes with it is something to collect, be it little.
+        taken(self.retire_chunks() + self.young_words() + 1);
         if self.young_words() > 0 {
-            taken(self.young_words());
             self.stop = self.hend;
             self.replace_block(sizes::at_least(RESERVED + 1));
         }
@@ -259,11 +150,12 @@ impl Pinned {
         }
     }
 
-    /// Of the objects of a chain those that have moved are the old generation's, those that stay remain, and the others give their counts back, unless all stay.
+    /// Of the objects of a chain those that have moved are the old generation's and join `swept`, those that stay remain, and the others give their counts back, unless
+    /// all stay.
     ///
     /// # Safety
     /// As for [`Pinned::free`]; what has moved still stands.
-    unsafe fn sweep(&self, chain: &mut OffHeap, all_stay: bool, old: &mut OffHeap) {
+    unsafe fn sweep(&self, chain: &mut OffHeap, all_stay: bool, swept: &mut Swept) {
         let mut at = std::mem::replace(chain, OffHeap::new()).first;
         while !at.is_null() {
             // SAFETY: heap/H5: the chain leads to counted objects, or to where they were.
@@ -274,7 +166,7 @@ impl Pinned {
                 let next = object.off_heap_next();
                 let weight = if object.kind() == Kind::SharedBinary { object.word(0) as usize / 8 } else { 0 };
                 if word.is_boxed() {
-                    old.link(object.ptr(), weight);
+                    swept.link(object.ptr(), weight);
                 } else if all_stay || self.holds(at.addr()) {
                     chain.link(at, weight);
                 } else {
@@ -286,33 +178,156 @@ impl Pinned {
     }
 }
 
+/// Counted objects that have become old, in a chain of their own.
+struct Swept {
+    first: *mut u64,
+    last: *mut u64,
+    words: usize,
+}
+
+// SAFETY: the objects are whoever's that has the chain.
+unsafe impl Send for Swept {}
+
+impl Default for Swept {
+    fn default() -> Swept {
+        Swept { first: ptr::null_mut(), last: ptr::null_mut(), words: 0 }
+    }
+}
+
+impl Swept {
+    /// # Safety
+    /// As for [`OffHeap::link`].
+    unsafe fn link(&mut self, header: *mut u64, words: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { Boxed::at(header).set_off_heap_next(self.first) };
+        if self.first.is_null() {
+            self.last = header;
+        }
+        self.first = header;
+        self.words += words;
+    }
+
+    /// They stand before those of another chain.
+    fn before(self, mut chain: OffHeap) -> OffHeap {
+        if !self.first.is_null() {
+            // SAFETY: heap/H5: a counted object, the last of a chain.
+            unsafe { Boxed::at(self.last).set_off_heap_next(chain.first) };
+            chain.first = self.first;
+            chain.binary_words += self.words;
+        }
+        chain
+    }
+}
+
+/// A process that is stopped.
+pub trait Process: Send {
+    /// Its heap.
+    fn heap(&mut self) -> &mut Heap;
+    /// Is it inside a built-in whose terms are not among its roots (SH3)?
+    fn is_pinned(&mut self) -> bool;
+    /// Calls `visit` with the heap and all places outside it that hold terms.
+    fn with_roots(&mut self, visit: &mut dyn FnMut(&mut Heap, &mut Roots<'_>));
+}
+
 /// All processes, stopped.
 pub trait World {
-    /// Calls `visit` with each process's heap and all places outside it that hold terms, and whether it is inside a built-in whose terms are not among them. If only
-    /// `active` ones are asked for: those that have run since the last collection ([`Heap::is_touched`]), or for which something has come.
-    fn each(&mut self, active: bool, visit: &mut dyn FnMut(&mut Heap, &mut Roots<'_>, bool));
+    /// One of them.
+    type Process<'w>: Process
+    where
+        Self: 'w;
+
+    /// Lists them. If only `active` ones are asked for: those that have run since the last collection ([`Heap::is_touched`]), or for which something has come.
+    fn processes(&mut self, active: bool) -> Vec<Self::Process<'_>>;
+
+    /// Lists up to so many of those whose place is this or a later one, in the order of places; also gives the place behind them, if there are more.
+    fn processes_from(&mut self, place: usize, most: usize) -> (Vec<Self::Process<'_>>, Option<usize>);
 }
+
+/// What a stop of all processes has to do with.
+#[derive(Clone, Copy)]
+pub struct Stop<'a> {
+    /// Does something on the calling thread and on those that have nothing to do meanwhile, at once; returns when all have returned.
+    pub together: &'a dyn Fn(&(dyn Fn() + Sync)),
+    /// The time.
+    pub now_ns: &'a dyn Fn() -> u64,
+    /// Words that one thread copies before it calls the others: what takes as long as to wake them. If these are the most that there can be, nobody is called for anything.
+    pub alone: usize,
+    /// Processes that are asked for their roots at one stop, beside those that have run.
+    pub asked: usize,
+    /// Words by which the old generation grows before it is marked, be little alive.
+    pub grown: usize,
+}
+
+impl<'a> Stop<'a> {
+    /// With the bounds of those that are measured.
+    pub fn new(together: &'a dyn Fn(&(dyn Fn() + Sync)), now_ns: &'a dyn Fn() -> u64) -> Stop<'a> {
+        if cfg!(heap_check) {
+            return Stop { together, now_ns, alone: 100, asked: 3, grown: 250 };
+        }
+        Stop { together, now_ns, alone: 16 * 1024, asked: 4096, grown: UNHURRIED }
+    }
+
+    /// Does something with all processes, by pieces; if they are many, on several threads. Gives what each has found.
+    pub(crate) fn spread<P: Process, T: Default + Send>(
+        &self,
+        processes: &mut [P],
+        visit: impl Fn(&mut [P], &mut T) + Sync,
+    ) -> Vec<T> {
+        if processes.len() < MANY || self.alone == usize::MAX {
+            let mut found = T::default();
+            visit(processes, &mut found);
+            return vec![found];
+        }
+        let pieces = Mutex::new(&PIECES_CLASS, processes.chunks_mut(AT_ONCE));
+        let all = Mutex::new(&RESULTS_CLASS, Vec::new());
+        (self.together)(&|| {
+            let mut found = T::default();
+            let next = || pieces.lock().next();
+            std::iter::from_fn(next).for_each(|processes| visit(processes, &mut found));
+            all.lock().push(found);
+        });
+        all.into_inner()
+    }
+}
+
+/// Processes that one thread takes at once, and the number from which on others are called to look at them.
+const AT_ONCE: usize = 16;
+const MANY: usize = if cfg!(heap_check) { 4 } else { 512 };
+
+/// An empty block keeps so many words, however many processes there are.
+const LEAST_KEPT: usize = 1000;
+
+static PIECES_CLASS: LockClass = LockClass::new("processes_to_collect", 31);
+static RESULTS_CLASS: LockClass = LockClass::new("collected", 34);
 
 /// Collects: all that is young, and all if that was asked for. Gives what helpers are to do.
 ///
 /// # Safety
 /// All processes are stopped, and `world` tells all of them (SH2).
-pub unsafe fn collect(world: &mut impl World) -> Vec<Help> {
+pub unsafe fn collect(world: &mut impl World, stop: &Stop<'_>) -> Vec<Help> {
     let mut old = OLD.lock();
-    let Some(old) = old.as_mut() else { return Vec::new() };
+    let Some(Old { heap: old, gathering, gatherings, company }) = old.as_mut() else { return Vec::new() };
     let full = one_heap::begin_collection();
+    let stop = &if cfg!(heap_check) || company.is_allowed() { *stop } else { Stop { alone: usize::MAX, ..*stop } };
     let mut abandoned = std::mem::take(&mut *ABANDONED.lock());
     // SAFETY: the caller's promise.
     unsafe {
         let mut into_old = Vec::new();
-        let (mut pinned, words) = find_pinned(world, &mut into_old);
+        let mut active = world.processes(true);
+        let (pinned, words) = find_pinned(&mut active, &mut into_old);
         let words = words + abandoned.iter().map(|memory| memory.segments.words).sum::<usize>();
-        let promoted = promote(world, &mut pinned, old, words);
+        let promoted = promote(&mut active, stop, company, &pinned, old, words);
         let mut chain = std::mem::replace(&mut old.old_off_heap, OffHeap::new());
         pinned.give_copies(&mut chain);
-        world.each(true, &mut |heap, _, is_pinned| finish(heap, is_pinned, &pinned, &mut chain));
+        let most = one_heap::share(active.len()).clamp(LEAST_KEPT, SEGMENT);
+        let swept = stop.spread(&mut active, |processes, swept: &mut Swept| {
+            processes.iter_mut().for_each(|process| begin_anew(process, &pinned, most, swept));
+        });
+        chain = swept.into_iter().fold(chain, |chain, swept| swept.before(chain));
         abandoned.retain_mut(|memory| {
-            pinned.sweep(&mut memory.off_heap, false, &mut chain);
+            let mut swept = Swept::default();
+            pinned.sweep(&mut memory.off_heap, false, &mut swept);
+            chain = swept.before(std::mem::take(&mut chain));
             pinned.free(&mut memory.segments);
             !memory.segments.is_empty()
         });
@@ -321,97 +336,113 @@ pub unsafe fn collect(world: &mut impl World) -> Vec<Help> {
         account::collected(words - promoted.min(words));
         old.minor_gcs = old.minor_gcs.saturating_add(1);
         if full {
+            drop(active);
+            drop(gathering.take().map(Gathering::end));
             old.collect_old(world, &into_old);
-            if !is_any_pinned(world) {
+            if !world.processes(false).iter_mut().any(Process::is_pinned) {
+                // They may be literals alone, and the process may not have run since the last collection.
                 old.release_literals(world);
             } else if !GOING.lock().is_empty() {
                 one_heap::ask_next();
             }
             one_heap::end_full();
-        } else if old.is_marking_due() {
-            old.mark_from(world, into_old);
         } else {
-            old.advance_marking(&Roots::new());
+            // The marking is prepared before any of its roots is known (heap.gathering/GR2).
+            if old.is_marking_due(stop.grown) && old.prepare_marking() {
+                *gathering = Some(Gathering::begin(gatherings, &mut active, stop, into_old));
+            }
+            drop(active);
+            if let Some(roots) = gathering {
+                if roots.go_on(world, stop) {
+                    let roots = gathering.take().map(Gathering::end);
+                    old.start_marking(roots.unwrap_or_default());
+                }
+            } else if old.is_marked() {
+                old.advance_marking(&Roots::new());
+            }
         }
         std::iter::from_fn(|| old.take_help()).collect()
     }
 }
 
 /// What stays where it is, and how many words are young.
-unsafe fn find_pinned(world: &mut impl World, into_old: &mut Vec<u64>) -> (Pinned, usize) {
+unsafe fn find_pinned(active: &mut [impl Process], into_old: &mut Vec<u64>) -> (Pinned, usize) {
     let (mut pinned, mut words) = (Pinned::default(), 0);
-    world.each(true, &mut |heap, roots, is_pinned| {
-        words += heap.all_young_words();
-        if is_pinned {
-            // SAFETY: the roots' words are words of the heap.
-            each_root(heap, roots, |word| unsafe { pinned.pin(word, into_old) });
+    for process in active {
+        words += process.heap().all_young_words();
+        if process.is_pinned() {
+            process.with_roots(&mut |heap, roots| {
+                // SAFETY: the roots' words are words of the heap.
+                each_root(heap, roots, |word| unsafe { pinned.pin(word, into_old) });
+            });
         }
-    });
+    }
     pinned.are_complete();
     (pinned, words)
 }
 
-/// Is any process inside a built-in whose terms nobody lists? They may be literals alone, and the process may not have run since the last collection.
-fn is_any_pinned(world: &mut impl World) -> bool {
-    let mut any = false;
-    world.each(false, &mut |_, _, is_pinned| any |= is_pinned);
-    any
-}
-
-/// Calls `look` with each word that is a process's.
-fn each_root(heap: &Heap, roots: &Roots<'_>, mut look: impl FnMut(u64)) {
-    heap.stack().iter().for_each(|word| look(*word));
-    for (at, len) in roots.spans() {
-        // SAFETY: a listed root is an initialised word.
-        (0..len).for_each(|i| look(unsafe { *at.add(i) }));
-    }
-}
-
 /// Moves all that lives and is not pinned to the old generation; gives its words.
-unsafe fn promote(world: &mut impl World, pinned: &mut Pinned, old: &mut Heap, words: usize) -> usize {
+unsafe fn promote<P: Process>(
+    active: &mut [P],
+    stop: &Stop<'_>,
+    company: &mut Company,
+    pinned: &Pinned,
+    old: &mut Heap,
+    words: usize,
+) -> usize {
     let words = words + pinned.words();
     if words > old.old_room() {
         block::out_of_memory(words, Class::Process);
     }
-    let (into_old, scan_old) = Gaps::open(old, words);
+    old.make_usable(Gaps::room_for(words) + promotion::ROOM);
+    let (gaps, opened) = Gaps::open(old, words);
     let range = Span::new(old.old_start, old.old_end);
-    let mut copier = Copier::<{ mode::TENURE }, { beside::PINNED }, Gaps> {
-        young: Span::of((0, 0)),
-        mature: 0,
-        old: range,
-        to_young: Span::of((0, 0)),
-        to_old: range,
-        literals: Span::of(literal::range()),
-        bundles: Span::of((0, 0)),
-        held: None,
-        pinned: Some(&mut *pinned),
-        top: ptr::null_mut(),
-        into_old,
-    };
+    let promotion = Promotion::new(range, Span::of(literal::range()), pinned, gaps);
     // SAFETY: the caller's promise: these are all roots, and the old generation has room for all that is young (heap/C1).
     unsafe {
-        world.each(true, &mut |heap, roots, is_pinned| {
-            if is_pinned {
-                return;
-            }
-            let stack = heap.stack_words();
-            copier.roots(heap.stop, stack);
-            for (at, len) in roots.spans_for(true) {
-                copier.roots(at, len);
-            }
-        });
-        copier.scan(ptr::null_mut(), scan_old);
+        let began = (stop.now_ns)();
+        let mut first = Promoter::<true>::new(&promotion);
+        let mut left = active.chunks_mut(AT_ONCE);
+        let mut is_much = false;
+        while !is_much && let Some(processes) = left.next() {
+            processes.iter_mut().for_each(|process| first.roots_of(process));
+            is_much = !first.scan(stop.alone);
+        }
+        let scanned = first.scanned;
+        let mut pieces: Vec<Piece<'_, P>> = left.map(Piece::Roots).collect();
+        pieces.extend(first.end().into_iter().map(Piece::Objects));
+        if !pieces.is_empty() {
+            let called = (stop.now_ns)();
+            let (list, promoters) = (WorkList::new(&PIECES_CLASS, pieces), AtomicUsize::new(0));
+            let words = AtomicUsize::new(0);
+            (stop.together)(&|| {
+                // Relaxed: a number.
+                if promoters.fetch_add(1, Ordering::Relaxed) < MOST_PROMOTERS
+                    && let Some(mut worker) = list.join()
+                {
+                    let mut promoter = Promoter::<false>::new(&promotion);
+                    promoter.work(&mut worker);
+                    // Relaxed: a figure.
+                    words.fetch_add(promoter.scanned, Ordering::Relaxed);
+                    promoter.end();
+                }
+            });
+            let alone = Pace { words: scanned, ns: called.saturating_sub(began) };
+            company.came(alone, Pace { words: words.into_inner(), ns: (stop.now_ns)().saturating_sub(called) });
+        }
     }
-    copier.into_old.close(old, scan_old)
+    promotion.end().close(old, opened)
 }
 
-/// All that lives has moved: a heap begins anew.
-fn finish(heap: &mut Heap, is_pinned: bool, pinned: &Pinned, old_chain: &mut OffHeap) {
+/// All that lives has moved: a process's heap begins anew. Counted objects of it that are old now join `swept`.
+fn begin_anew(process: &mut impl Process, pinned: &Pinned, most: usize, swept: &mut Swept) {
+    let is_pinned = process.is_pinned();
+    let heap = process.heap();
     heap.total_gcs = heap.total_gcs.wrapping_add(1);
     heap.minor_gcs = heap.minor_gcs.saturating_add(1);
     // SAFETY: all that lives has moved, but for what is pinned, and the memory still stands.
     unsafe {
-        pinned.sweep(&mut heap.off_heap, is_pinned, old_chain);
+        pinned.sweep(&mut heap.off_heap, is_pinned, swept);
         heap.retire_chunks();
         if is_pinned || pinned.any_in(heap.start, heap.young_words()) {
             if heap.young_words() > 0 {
@@ -420,7 +451,7 @@ fn finish(heap: &mut Heap, is_pinned: bool, pinned: &Pinned, old_chain: &mut Off
             }
         } else {
             (heap.htop, heap.high_water) = (heap.start, heap.start);
-            shrink(heap);
+            shrink(heap, most);
         }
         if is_pinned {
             return;
@@ -432,29 +463,16 @@ fn finish(heap: &mut Heap, is_pinned: bool, pinned: &Pinned, old_chain: &mut Off
     }
 }
 
-/// A block that is empty becomes smaller, if it is large.
-fn shrink(heap: &mut Heap) {
+/// A block that is empty becomes smaller, if it is large, or has far more than `most` words.
+fn shrink(heap: &mut Heap, most: usize) {
     let needed = (2 * heap.stack_words()).max(heap.min_heap_size()).max(RESERVED);
-    if heap.block_words() > SEGMENT && heap.block_words() > 4 * needed {
-        heap.replace_block(sizes::at_least(needed));
+    let wanted = if heap.block_words() > SEGMENT { needed } else { needed.max(most) };
+    if heap.block_words() > SEGMENT.min(2 * most) && heap.block_words() > 4 * needed && wanted < heap.block_words() {
+        heap.replace_block(sizes::at_least(wanted));
     }
 }
 
 impl Heap {
-    /// Begins to mark the old generation from all roots.
-    fn mark_from(&mut self, world: &mut impl World, mut into_old: Vec<u64>) {
-        world.each(false, &mut |heap, roots, _| {
-            each_root(heap, roots, |word| {
-                // SAFETY: only looked at.
-                let term = unsafe { Term::from_raw(word) };
-                if !term.is_immediate() && is_old(term.object_ptr()) {
-                    into_old.push(word);
-                }
-            });
-        });
-        self.begin_marking(into_old);
-    }
-
     /// Who refers to literals that are to go gets copies (SH4); nothing is young.
     fn release_literals(&mut self, world: &mut impl World) {
         let going = std::mem::take(&mut *GOING.lock());
@@ -468,19 +486,25 @@ impl Heap {
         // SAFETY: heap/H1 and heap/H2; all roots are listed. Copies are old, so all may refer to them (heap/H4).
         unsafe {
             each_term(start, end, |slot| copies.replace(slot));
-            world.each(false, &mut |heap, roots, _| {
-                (0..heap.stack_words()).for_each(|i| copies.replace(heap.stop.add(i)));
-                for (at, len) in roots.spans() {
-                    (0..len).for_each(|i| copies.replace(at.add(i)));
-                }
-            });
+            for mut process in world.processes(false) {
+                process.with_roots(&mut |heap, roots| {
+                    (0..heap.stack_words()).for_each(|i| copies.replace(heap.stop.add(i)));
+                    for (at, len) in roots.spans() {
+                        (0..len).for_each(|i| copies.replace(at.add(i)));
+                    }
+                });
+            }
         }
     }
 
     /// Collects the old generation now, while the world stands.
     fn collect_old(&mut self, world: &mut impl World, into_old: &[u64]) {
         self.stop_marking();
-        self.mark_from(world, into_old.to_vec());
+        let mut into_old = into_old.to_vec();
+        for mut process in world.processes(false) {
+            process.with_roots(&mut |heap, roots| words_into_old(heap, roots, &mut into_old));
+        }
+        self.begin_marking(into_old);
         while self.is_marked() {
             while let Some(help) = self.take_help() {
                 help.run();
@@ -510,5 +534,5 @@ impl<'h> Alloc<'h> for InOld<'h> {
 
 /// Words of the old generation's objects, as far as is known.
 pub fn old_words() -> usize {
-    OLD.lock().as_ref().map_or(0, Heap::old_words)
+    OLD.lock().as_ref().map_or(0, |old| old.heap.old_words())
 }

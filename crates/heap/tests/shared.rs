@@ -2,10 +2,12 @@
 //!
 //! A test program of its own, for whether there is one heap is a matter of the whole program.
 
-use myriad_heap::shared::{self, World};
+use myriad_heap::shared::{self, Stop, World};
 use myriad_heap::{Heap, Payload, Roots, Settings, account};
 use myriad_term::{Build, SharedBinary, Term};
+use std::collections::HashSet;
 use std::rc::Rc;
+use std::sync::Barrier;
 
 /// What a term is.
 enum Value {
@@ -57,6 +59,27 @@ impl Process {
         Process { heap, terms: vec![Term::small(0); 6], values: vec![small; 6], is_pinned: false }
     }
 
+    /// Its heap, with room for a small object; nothing of it moves.
+    fn room(&mut self) -> &mut Heap {
+        self.heap.touch();
+        if !self.heap.ensure(8) {
+            let mut roots = Roots::new();
+            roots.push(&mut self.terms);
+            // SAFETY: the roots are all that is used, and where there is one heap nothing moves.
+            unsafe { self.heap.collect(8, &mut roots) }.expect("there is no limit");
+        }
+        &mut self.heap
+    }
+
+    fn begin_to_run(&mut self) {
+        self.heap.touch();
+        if self.heap.is_to_tell_roots() {
+            let mut roots = Roots::new();
+            roots.push(&mut self.terms);
+            self.heap.tell_roots(&roots);
+        }
+    }
+
     fn check(&self) {
         self.terms.iter().zip(&self.values).for_each(|(term, value)| value.check(*term));
     }
@@ -64,14 +87,53 @@ impl Process {
 
 struct All(Vec<Process>);
 
-impl World for All {
-    fn each(&mut self, active: bool, visit: &mut dyn FnMut(&mut Heap, &mut Roots<'_>, bool)) {
-        for process in self.0.iter_mut().filter(|process| !active || process.heap.is_touched()) {
-            let mut roots = Roots::new();
-            roots.push(&mut process.terms);
-            visit(&mut process.heap, &mut roots, process.is_pinned);
-        }
+struct One<'a>(&'a mut Process);
+
+// SAFETY: a process's terms are in the heap of all, and its counts of values are the test's thread's, which looks at them alone.
+unsafe impl Send for One<'_> {}
+
+impl shared::Process for One<'_> {
+    fn heap(&mut self) -> &mut Heap {
+        &mut self.0.heap
     }
+
+    fn is_pinned(&mut self) -> bool {
+        self.0.is_pinned
+    }
+
+    fn with_roots(&mut self, visit: &mut dyn FnMut(&mut Heap, &mut Roots<'_>)) {
+        let mut roots = Roots::new();
+        roots.push(&mut self.0.terms);
+        visit(&mut self.0.heap, &mut roots);
+    }
+}
+
+impl World for All {
+    type Process<'w> = One<'w>;
+
+    fn processes(&mut self, active: bool) -> Vec<One<'_>> {
+        self.0.iter_mut().filter(|process| !active || process.heap.is_touched()).map(One).collect()
+    }
+
+    fn processes_from(&mut self, place: usize, most: usize) -> (Vec<One<'_>>, Option<usize>) {
+        let behind = place + most.min(self.0.len() - place);
+        let next = (behind < self.0.len()).then_some(behind);
+        (self.0[place..behind].iter_mut().map(One).collect(), next)
+    }
+}
+
+/// Does something on three threads, which begin at once.
+fn together(work: &(dyn Fn() + Sync)) {
+    let all_there = Barrier::new(3);
+    let begin = || {
+        all_there.wait();
+        work();
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(begin);
+        scope.spawn(begin);
+        begin();
+    });
 }
 
 /// A sequence of numbers that a seed draws.
@@ -89,7 +151,7 @@ impl Draw {
 /// The process makes a term of its own and others'.
 fn make(process: &mut Process, draw: &mut Draw, binaries: &[SharedBinary]) {
     let (a, b, to) = (draw.below(6), draw.below(6), draw.below(6));
-    process.heap.touch();
+    process.begin_to_run();
     if !process.heap.ensure(8) || draw.below(9) == 0 {
         let mut roots = Roots::new();
         roots.push(&mut process.terms);
@@ -124,12 +186,13 @@ fn make(process: &mut Process, draw: &mut Draw, binaries: &[SharedBinary]) {
     (process.terms[to], process.values[to]) = (term, Rc::new(value));
 }
 
-/// Random steps of some processes; in the end nothing is held of what they shared.
-fn run(seed: u64, steps: usize) {
+/// Random steps of some processes; in the end nothing is held of what they shared. After `alone` words several threads copy, `asked` processes
+/// at most tell their roots at one stop, and the old generation is marked when it has grown by `grown` words.
+fn run(seed: u64, steps: usize, [alone, asked, grown]: [usize; 3]) {
     let mut draw = Draw(seed);
     let blocks = account::heaps().number();
     let binaries: Vec<SharedBinary> = (0..4).map(|n| SharedBinary::from_bytes(&bytes(n))).collect();
-    let mut all = All((0..5).map(|_| Process::new()).collect());
+    let mut all = All((0..5 + seed % 20).map(|_| Process::new()).collect());
     let collect = |all: &mut All, full: bool| {
         if full {
             shared::request();
@@ -137,7 +200,7 @@ fn run(seed: u64, steps: usize) {
         let pinned: Vec<Vec<Term>> =
             all.0.iter().map(|process| if process.is_pinned { process.terms.clone() } else { Vec::new() }).collect();
         // SAFETY: these are all processes.
-        let help = unsafe { shared::collect(all) };
+        let help = unsafe { shared::collect(all, &Stop { together: &together, now_ns: &|| 0, alone, asked, grown }) };
         help.into_iter().for_each(|help| help.run());
         for (process, before) in all.0.iter().zip(pinned) {
             assert!(
@@ -152,9 +215,10 @@ fn run(seed: u64, steps: usize) {
             0..25 if !all.0[i].is_pinned => make(&mut all.0[i], &mut draw, &binaries),
             25..33 => {
                 let (to, from, place) = (draw.below(all.0.len()), draw.below(6), draw.below(6));
-                if !all.0[to].is_pinned {
+                if !all.0[to].is_pinned && !all.0[i].is_pinned {
+                    all.0[i].begin_to_run();
                     let (term, value) = (all.0[i].terms[from], Rc::clone(&all.0[i].values[from]));
-                    all.0[to].heap.touch();
+                    all.0[to].begin_to_run();
                     (all.0[to].terms[place], all.0[to].values[place]) = (term, value);
                 }
             }
@@ -167,8 +231,8 @@ fn run(seed: u64, steps: usize) {
             35 => {
                 // Values do not grow without end.
                 let place = draw.below(6);
+                all.0[i].begin_to_run();
                 (all.0[i].terms[place], all.0[i].values[place]) = (Term::small(3), Rc::new(Value::Small(3)));
-                all.0[i].heap.touch();
             }
             36..39 => collect(&mut all, false),
             39 => collect(&mut all, draw.below(4) == 0),
@@ -183,11 +247,52 @@ fn run(seed: u64, steps: usize) {
     assert_eq!(account::heaps().number(), blocks, "all blocks are given back");
 }
 
+/// The elements of a list.
+fn elements(list: Term) -> Vec<Term> {
+    std::iter::successors(list.as_cons(), |(_, tail)| tail.as_cons()).map(|(head, _)| head).collect()
+}
+
+/// Processes refer to the same objects, in about the same order: whichever thread finds one first, there is one copy of it.
+fn shared_objects_are_copied_once(seed: u64, objects: usize) {
+    let mut draw = Draw(seed);
+    let mut all = All((0..48).map(|_| Process::new()).collect());
+    let mut tuples = Vec::new();
+    for n in 0..objects {
+        let at = n % all.0.len();
+        let heap = all.0[at].room();
+        tuples.push(heap.tuple(&[Term::small(n as i64), Term::NIL]));
+    }
+    for process in &mut all.0 {
+        let mut list = Term::NIL;
+        for n in 0..objects {
+            let tuple = tuples[(n + draw.below(2)) % objects];
+            list = process.room().cons(tuple, list);
+        }
+        process.terms[0] = list;
+    }
+    let numbers = |all: &All| -> Vec<Vec<Option<i64>>> {
+        let number = |tuple: Term| tuple.as_tuple().and_then(|tuple| tuple.elements()[0].as_small());
+        all.0.iter().map(|process| elements(process.terms[0]).into_iter().map(number).collect()).collect()
+    };
+    let places = |all: &All| -> HashSet<u64> {
+        all.0.iter().flat_map(|process| elements(process.terms[0])).map(|term| term.raw()).collect()
+    };
+    let (lists, seen, before) = (numbers(&all), places(&all).len(), shared::old_words());
+    let stop = Stop { together: &together, now_ns: &|| 0, alone: 0, asked: usize::MAX, grown: usize::MAX };
+    // SAFETY: these are all processes.
+    unsafe { shared::collect(&mut all, &stop) }.into_iter().for_each(|help| help.run());
+    assert_eq!(numbers(&all), lists);
+    assert_eq!(places(&all).len(), seen, "what was one object is one");
+    assert_eq!(shared::old_words() - before, 3 * seen + 2 * objects * all.0.len(), "each object is copied once");
+}
+
 #[test]
 fn what_processes_refer_to_stays() {
     assert!(shared::use_one_heap(1), "there are addresses");
+    let (rounds, objects) = if cfg!(miri) { (1, 10) } else { (5, 2000) };
+    (1..=rounds).for_each(|seed| shared_objects_are_copied_once(seed, objects));
     if cfg!(miri) {
-        return run(3, 300);
+        return [[0, 1, 10], [usize::MAX; 3]].into_iter().for_each(|bounds| run(3, 200, bounds));
     }
-    (1..60).for_each(|seed| run(seed, 3000));
+    (1..60).for_each(|seed| run(seed, 3000, [[usize::MAX; 3], [100, 1, 10], [0, 2, 100]][seed as usize % 3]));
 }

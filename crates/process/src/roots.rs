@@ -105,6 +105,17 @@ impl<R: Runtime> OwnerState<R> {
         done
     }
 
+    /// The process is about to run. Where all have one heap it counts as having run, and tells its roots first if a marking needs them (heap.gathering/GR1).
+    #[inline]
+    pub fn begin_to_run(&mut self) {
+        if shared::is_on() {
+            self.heap.touch();
+            if self.heap.is_to_tell_roots() {
+                self.with_roots_and(&mut [], &[], |heap, roots| heap.tell_roots(roots));
+            }
+        }
+    }
+
     /// Collects, so that at least `need` words are free. `live` are the live X registers (or a saved form of them).
     ///
     /// # Errors

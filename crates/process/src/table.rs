@@ -119,10 +119,23 @@ impl<R: Runtime> ProcessTable<R> {
         Some(process.as_ptr())
     }
 
+    /// All processes, those that are ending too (TB1).
+    pub fn all(&self) -> impl Iterator<Item = &Process<R>> {
+        // SAFETY: TB1.
+        self.processes.objects().map(|process| unsafe { process.as_ref() })
+    }
+
+    /// Up to so many of those whose slot has this number or a higher one, in the order of slots (TB1), and the number behind them, if there are more.
+    pub fn from_place(&self, place: usize, most: usize) -> (Vec<&Process<R>>, Option<usize>) {
+        let mut found = self.processes.objects_from(place);
+        // SAFETY: TB1.
+        let processes = found.by_ref().take(most).map(|(_, process)| unsafe { process.as_ref() }).collect();
+        (processes, found.next().map(|(place, _)| place))
+    }
+
     /// Calls `look` with each process, those that are ending too (TB1).
     pub fn each(&self, look: impl FnMut(&Process<R>)) {
-        // SAFETY: TB1.
-        self.processes.objects().map(|process| unsafe { process.as_ref() }).for_each(look);
+        self.all().for_each(look);
     }
 
     /// A process begins to end: it must enter itself in the open listings before it can be seen to end (sync/LI2).

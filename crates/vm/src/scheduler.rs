@@ -386,7 +386,7 @@ impl Scheduler {
     }
 
     /// Parks: if it has worked first for a while only, and if nothing comes then it looks again whether schedulers are to give memory back,
-    /// and after a period of work does so itself.
+    /// and after a period of work does so itself. Before that the one heap of all processes is collected: what has ended held something.
     fn park_and_trim(&mut self, timeout: Option<Duration>) {
         let (vm, id) = (self.vm, self.local.id);
         let _sleep = microstate::within(State::Sleep);
@@ -401,6 +401,10 @@ impl Scheduler {
         let before = vm.platform.now_ns();
         vm.platform.park(id, Some(TRIM_AFTER));
         if u128::from(vm.platform.now_ns().saturating_sub(before)) < TRIM_AFTER.as_nanos() {
+            return;
+        }
+        if shared::is_on() && shared::collect_when_idle() {
+            // It does so before it parks again, and looks once more then.
             return;
         }
         if self.untrimmed >= TRIM_REDUCTIONS {
@@ -430,9 +434,7 @@ impl Scheduler {
         // SAFETY: process/P2, this thread has just made it Running.
         let state = unsafe { process.owner_state() };
         state.reductions.begin_slice(self.local.pace.begin_slice());
-        if shared::is_on() {
-            state.heap.touch();
-        }
+        state.begin_to_run();
         self.run_on(Slice { process, urgency, used: 0 }, signals)
     }
 

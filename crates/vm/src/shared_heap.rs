@@ -3,7 +3,7 @@
 use crate::vm::Vm;
 use crate::{Process, ProcessTable};
 use myriad_heap::phases::{Phase, measured};
-use myriad_heap::shared::{self, World};
+use myriad_heap::shared::{self, Stop, World};
 use myriad_heap::{Heap, Roots};
 use myriad_sched::microstate::{State, within};
 use std::time::Duration;
@@ -14,18 +14,44 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// All processes of a VM that stands.
 struct Stopped<'a>(&'a ProcessTable);
 
+/// One of them.
+struct One<'a>(&'a Process);
+
+// SAFETY: sched.safepoint/SF2: who stopped the world gives it to the threads that are stopped, one each.
+unsafe impl Send for One<'_> {}
+
 impl World for Stopped<'_> {
-    fn each(&mut self, active: bool, visit: &mut dyn FnMut(&mut Heap, &mut Roots<'_>, bool)) {
-        self.0.each(|process| {
-            // SAFETY: sched.safepoint/SF2; this is the only reference.
-            unsafe {
-                if active && !process.seen().heap.is_touched() && process.has_no_signals() {
-                    return;
-                }
-                let is_pinned = is_pinned(process);
-                process.with_roots_stopped(|heap, roots| visit(heap, roots, is_pinned));
-            }
-        });
+    type Process<'w>
+        = One<'w>
+    where
+        Self: 'w;
+
+    fn processes(&mut self, active: bool) -> Vec<One<'_>> {
+        // SAFETY: sched.safepoint/SF2.
+        let is_active = |process: &Process| unsafe { process.seen() }.heap.is_touched() || !process.has_no_signals();
+        self.0.all().filter(|process| !active || is_active(process)).map(One).collect()
+    }
+
+    fn processes_from(&mut self, place: usize, most: usize) -> (Vec<One<'_>>, Option<usize>) {
+        let (processes, next) = self.0.from_place(place, most);
+        (processes.into_iter().map(One).collect(), next)
+    }
+}
+
+impl shared::Process for One<'_> {
+    fn heap(&mut self) -> &mut Heap {
+        // SAFETY: sched.safepoint/SF2; this is the only reference.
+        unsafe { &mut self.0.owner_state().heap }
+    }
+
+    fn is_pinned(&mut self) -> bool {
+        // SAFETY: sched.safepoint/SF2.
+        unsafe { is_pinned(self.0) }
+    }
+
+    fn with_roots(&mut self, visit: &mut dyn FnMut(&mut Heap, &mut Roots<'_>)) {
+        // SAFETY: sched.safepoint/SF2; this is the only reference.
+        unsafe { self.0.with_roots_stopped(visit) };
     }
 }
 
@@ -51,8 +77,12 @@ impl Vm {
         if !shared::is_due() {
             return;
         }
+        let together = |work: &(dyn Fn() + Sync)| stopped.together(work);
+        let now_ns = || self.platform.now_ns();
         // SAFETY: all schedulers and private threads stand (sched.safepoint/SF2).
-        let help = unsafe { measured(Phase::Minor, || shared::collect(&mut Stopped(&self.processes))) };
+        let help = unsafe {
+            measured(Phase::Minor, || shared::collect(&mut Stopped(&self.processes), &Stop::new(&together, &now_ns)))
+        };
         drop(stopped);
         self.stops.whole.note(self.platform.now_ns() - asked);
         drop(gc);
