@@ -6,6 +6,8 @@
 //! GA1. Free words of gaps are objects without terms whenever no collection runs, so that one can walk over them.
 //! GA2. The map has no bits for words of a gap that nobody fills; who takes a gap to fill it sets them.
 
+use crate::account::Class;
+use crate::block;
 use crate::live_map::{LongestGaps, fill};
 use crate::marking::{GIVEN_BACK, Marking};
 use crate::old_space::OldSpace;
@@ -281,7 +283,10 @@ impl Gaps {
         let Range { start, end: limit } = end.gap;
         debug_assert!(end.start == start, "the end is filled and lent at once");
         let behind = limit.min(start + most * 8);
-        debug_assert!(behind - start >= least * 8, "OS1: the end has no room for {least} words");
+        if behind - start < least * 8 {
+            // Far more objects than one in some were copied twice (heap.promotion/PR2).
+            block::out_of_memory(least, Class::Process);
+        }
         (end.start, end.scanned, end.gap) = (behind, behind, behind..limit);
         start..behind
     }

@@ -4,10 +4,12 @@
 //! nobody has seen, and ranges of objects that are not scanned (Halstead 1985; Flood, Detlefs, Shavit, Zhang 2001, whose threads steal from each other's deques).
 //!
 //! An object that has moved is marked in its first word: a boxed one has there the boxed word of its copy, a list cell the address of its copy with the tag of a header,
-//! which no head of a list has. So one exchange decides which of two copies counts; who loses takes its own back and goes on with the winner's.
+//! which no head of a list has. For objects that are counted, or changed in place, one exchange decides which of two copies counts; who loses takes its own back and goes on
+//! with the winner's. An exchange takes as long as to copy a small object, so others are marked by a plain write (Marlow, Harris, James, Peyton Jones 2008).
 //!
-//! PR1. Of young objects only the first word is written, by that exchange, so all other words may be read meanwhile. What one thread has copied another looks at only
+//! PR1. Of young objects only the first word is written, in one of these ways, so all other words may be read meanwhile. What one thread has copied another looks at only
 //!      when it gets it from the list, or when all have met.
+//! PR2. Two threads that find an object in the same moment may each copy it, if it never changes and counts nothing: then both copies are good, and nobody can tell that there are two.
 
 use crate::copy::{Span, copy_words};
 use crate::gaps::{Gaps, PIECE, WINDOWS, window_for};
@@ -16,7 +18,7 @@ use crate::live_map::fill;
 use crate::pinned::Pinned;
 use crate::roots::Roots;
 use crate::shared::Process;
-use myriad_sync::word_claim::{forward_word, seen_word};
+use myriad_sync::word_claim::{forward_word, seen_word, write_word};
 use myriad_sync::work_list::Worker;
 use myriad_sync::{LockClass, Mutex};
 use myriad_term::boxed::Header;
@@ -71,6 +73,12 @@ pub(crate) struct Promoter<'p, const ALONE: bool> {
     unscanned: Vec<Range<usize>>,
     /// Words that it has scanned.
     pub(crate) scanned: usize,
+}
+
+/// Does it do no harm to copy an object twice (PR2)? Others are changed, or counted.
+#[inline(always)]
+fn may_be_two(header: Header) -> bool {
+    !header.is_off_heap() && !matches!(header.kind(), Kind::SubBinary | Kind::MatchContext)
 }
 
 fn pointer(at: usize) -> *mut u64 {
@@ -177,15 +185,18 @@ impl<'p, const ALONE: bool> Promoter<'p, ALONE> {
         unsafe { if ALONE { *at } else { seen_word(at) } }
     }
 
-    /// It has moved, if its first word is still this; else gives the word that stands there now.
+    /// It has moved, if its first word is still this; else gives the word that stands there now. What `may_be_two` has moved whatever stands there (PR2).
     #[inline(always)]
-    unsafe fn mark_moved(&self, at: *mut u64, from: u64, to: u64) -> Result<(), u64> {
+    unsafe fn mark_moved(&self, at: *mut u64, from: u64, to: u64, may_be_two: bool) -> Result<(), u64> {
         // SAFETY: PR1.
         unsafe {
-            if !ALONE {
+            if ALONE {
+                *at = to;
+            } else if may_be_two {
+                write_word(at, to);
+            } else {
                 return forward_word(at, from, to);
             }
-            *at = to;
         }
         Ok(())
     }
@@ -241,7 +252,7 @@ impl<'p, const ALONE: bool> Promoter<'p, ALONE> {
             *new = header;
             copy_words(at.add(1), new.add(1), words - 1);
             let word = Term::from_boxed(new).raw();
-            match self.mark_moved(at, header, word) {
+            match self.mark_moved(at, header, word, may_be_two(Header::from_raw(header))) {
                 Ok(()) => {
                     self.keep(new, words);
                     word
@@ -270,7 +281,7 @@ impl<'p, const ALONE: bool> Promoter<'p, ALONE> {
                 let new = self.take(2);
                 *new = head;
                 *new.add(1) = tail;
-                if let Err(winner) = self.mark_moved(cell, head, new.expose_provenance() as u64 | MOVED) {
+                if let Err(winner) = self.mark_moved(cell, head, new.expose_provenance() as u64 | MOVED, true) {
                     self.leave(new, 2);
                     *slot = Term::from_cell(pointer((winner & !7) as usize).cast()).raw();
                     return;

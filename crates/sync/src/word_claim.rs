@@ -41,6 +41,18 @@ pub unsafe fn seen_word(at: *mut u64) -> u64 {
     seen(unsafe { AtomicU64::from_ptr(at) })
 }
 
+/// Writes the word at `at`, which others may write and look at meanwhile: what several may have made is good whosever it is.
+///
+/// # Safety
+/// As for [`claim_word`].
+#[cfg(not(loom))]
+#[inline(always)]
+pub unsafe fn write_word(at: *mut u64, to: u64) {
+    // SAFETY: the caller's promise.
+    // Relaxed: it orders nothing.
+    unsafe { AtomicU64::from_ptr(at) }.store(to, Relaxed);
+}
+
 #[inline(always)]
 fn forward(word: &AtomicU64, from: u64, to: u64) -> Result<(), u64> {
     // Relaxed: one of the claims succeeds; what it is a right to is ordered by how the claimers got to the word, and how they meet.
@@ -55,7 +67,7 @@ fn seen(word: &AtomicU64) -> u64 {
 
 #[cfg(all(test, not(any(loom, interleaved))))]
 mod tests {
-    use super::{claim_word, forward_word, seen_word};
+    use super::{claim_word, forward_word, seen_word, write_word};
 
     #[test]
     fn one_of_all_claims_succeeds() {
@@ -81,6 +93,8 @@ mod tests {
             assert_eq!(forward_word(&raw mut word, 7, 9), Ok(()));
             assert_eq!(forward_word(&raw mut word, 7, 11), Err(9));
             assert_eq!(seen_word(&raw mut word), 9);
+            write_word(&raw mut word, 10);
+            assert_eq!(seen_word(&raw mut word), 10);
         }
     }
 }
