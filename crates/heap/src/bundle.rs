@@ -6,11 +6,12 @@
 //!
 //! BU1. A bundle lives while somebody holds it: a message or payload by an object in its chain ([`hold_in`]), a heap by an entry of its own
 //!      (`held.rs`), another bundle by an object in its chain. Whoever has a term that lies in a bundle holds it.
-//! BU2. Pointers in a bundle lead into it, or into bundles that it holds; they were there before it, so there are no circles. It has no literals: nobody could
-//!      replace them when these go. A term that would grow by more than a quarter for them becomes none.
+//! BU2. Pointers in a bundle lead into it, into bundles that it holds (they were there before it, so there are no circles), or to literals, whose areas
+//!      it counts if these may go.
 //! BU3. The first word of a bundle's block leads to its count.
 
 use crate::account::Class;
+use crate::area_count::{AreaHold, AreasMet};
 use crate::bundle_area::{self as area, Range};
 use crate::phases::{self, Phase};
 use myriad_sync::Account;
@@ -56,6 +57,7 @@ pub(crate) struct Bundle {
     /// Whose it is.
     account: Account,
     off_heap: OffHeap,
+    areas: Box<[AreaHold]>,
 }
 
 // SAFETY: a bundle owns its block, which nobody writes, and the counts in its chain.
@@ -135,6 +137,9 @@ struct Gone {
     words: usize,
     account: Account,
     off_heap: OffHeap,
+    /// Given back with the block.
+    #[allow(dead_code, reason = "to be dropped")]
+    areas: Box<[AreaHold]>,
 }
 
 impl Gone {
@@ -153,7 +158,8 @@ impl Drop for Bundle {
         #[cfg(any(test, heap_check))]
         crate::census::unlist(self.block.addr().get());
         let off_heap = std::mem::replace(&mut self.off_heap, OffHeap::new());
-        let gone = Gone { block: self.block, words: self.words, account: self.account, off_heap };
+        let areas = std::mem::take(&mut self.areas);
+        let gone = Gone { block: self.block, words: self.words, account: self.account, off_heap, areas };
         if FREEING.replace(true) {
             return GOING.with_borrow_mut(|going| going.push(gone));
         }
@@ -191,10 +197,39 @@ impl Alloc<'static> for Filling {
     }
 }
 
-/// The bundles that a copy has met, which its place is to hold, by their addresses.
+/// Bundles, by their addresses: nearly always there is one, at most.
+#[derive(Default)]
+struct Bundles {
+    first: Option<(usize, Magic)>,
+    others: BTreeMap<usize, Magic>,
+}
+
+impl Bundles {
+    fn add(&mut self, at: usize, bundle: &Magic) {
+        match &self.first {
+            None => self.first = Some((at, Magic::clone(bundle))),
+            Some((first, _)) if *first == at => {}
+            Some(_) => _ = self.others.entry(at).or_insert_with(|| Magic::clone(bundle)),
+        }
+    }
+
+    fn len(&self) -> usize {
+        usize::from(self.first.is_some()) + self.others.len()
+    }
+
+    fn each(&self) -> impl Iterator<Item = &Magic> {
+        self.first.iter().map(|(_, bundle)| bundle).chain(self.others.values())
+    }
+
+    fn into_each(self) -> impl Iterator<Item = Magic> {
+        self.first.into_iter().map(|(_, bundle)| bundle).chain(self.others.into_values())
+    }
+}
+
+/// The bundles that a copy has met, which its place is to hold.
 #[derive(Default)]
 struct Met {
-    bundles: RefCell<BTreeMap<usize, Magic>>,
+    bundles: RefCell<Bundles>,
     /// The addresses of the last one.
     last: Cell<(usize, usize)>,
 }
@@ -219,7 +254,7 @@ impl Met {
         let met = unsafe { Bundle::at(at) };
         let Some(addresses) = met.get::<Bundle>().map(Bundle::addresses) else { return };
         self.last.set((addresses.start, addresses.end));
-        self.bundles.borrow_mut().entry(addresses.start).or_insert_with(|| Magic::clone(&met));
+        self.bundles.borrow_mut().add(addresses.start, &met);
     }
 }
 
@@ -228,9 +263,18 @@ pub(crate) fn hold_in<'h, A: Alloc<'h> + ?Sized>(memory: &mut A, bundle: Magic) 
     magic_reference(memory, bundle);
 }
 
+/// Why a term has to do with bundles.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Beyond {
+    /// It refers to some, and what it has beside is small.
+    Refers,
+    /// It is large.
+    Large,
+}
+
 /// Words that a term needs that has nothing to do with bundles: it becomes none, and refers to none.
 #[inline]
-pub(crate) fn small_size(term: TermRef<'_>, lasts: impl Fn(*const u64) -> bool) -> Option<usize> {
+pub(crate) fn small_size(term: TermRef<'_>, lasts: impl Fn(*const u64) -> bool) -> Result<usize, Beyond> {
     let range = area::range();
     let meets = Cell::new(false);
     let words = copy::size_within(term, LEAST_WORDS - 1, |at| {
@@ -240,7 +284,11 @@ pub(crate) fn small_size(term: TermRef<'_>, lasts: impl Fn(*const u64) -> bool) 
         }
         lasts(at)
     });
-    words.filter(|_| !meets.get())
+    match words {
+        Some(words) if !meets.get() => Ok(words),
+        Some(_) => Err(Beyond::Refers),
+        None => Err(Beyond::Large),
+    }
 }
 
 /// A term that is copied to memory that holds the bundles it refers to, but for what `lasts` says lasts without being held.
@@ -250,9 +298,9 @@ pub struct Sharing<'t, F> {
     lasts: F,
     /// Words that are copied.
     copied: usize,
-    /// Is there something that lasts, beside immediate terms?
-    has_lasting: bool,
-    holds: BTreeMap<usize, Magic>,
+    /// The areas of what lasts.
+    areas: AreasMet,
+    holds: Bundles,
 }
 
 impl<'t> Sharing<'t, fn(*const u64) -> bool> {
@@ -265,16 +313,20 @@ impl<'t> Sharing<'t, fn(*const u64) -> bool> {
 impl<'t, F: Fn(*const u64) -> bool> Sharing<'t, F> {
     /// Counts the words, and the bundles.
     pub(crate) fn with(term: TermRef<'t>, lasts: F) -> Self {
-        let (range, met) = (area::range(), Met::default());
-        let lasting = Cell::new(false);
-        let copied = copy::size(term, |at| {
+        Sharing::within(term, usize::MAX, lasts).expect("no term has as many words as there are addresses")
+    }
+
+    /// The same; `None` if more than `limit` words would be copied.
+    pub(crate) fn within(term: TermRef<'t>, limit: usize, lasts: F) -> Option<Self> {
+        let (range, met, areas) = (area::range(), Met::default(), AreasMet::default());
+        let copied = copy::size_within(term, limit, |at| {
             if lasts(at) {
-                lasting.set(true);
+                areas.meet(at);
                 return true;
             }
             met.meets(range, at)
-        });
-        Sharing { term, range, lasts, copied, has_lasting: lasting.get(), holds: met.bundles.into_inner() }
+        })?;
+        Some(Sharing { term, range, lasts, copied, areas, holds: met.bundles.into_inner() })
     }
 
     /// The words that are copied.
@@ -289,7 +341,7 @@ impl<'t, F: Fn(*const u64) -> bool> Sharing<'t, F> {
 
     /// Refers to bundles?
     pub fn has_bundles(&self) -> bool {
-        !self.holds.is_empty()
+        self.holds.len() > 0
     }
 
     /// The copy; what holds the bundles comes behind it.
@@ -298,66 +350,57 @@ impl<'t, F: Fn(*const u64) -> bool> Sharing<'t, F> {
         // SAFETY: the size of the same term with the same predicate; the memory holds the bundles that it refers to (BU1). The purger asks for who
         // refers to a literal.
         let copied = unsafe { copy::copy(self.term, self.copied, memory, stays) };
-        self.holds.into_values().for_each(|bundle| hold_in(memory, bundle));
+        self.holds.into_each().for_each(|bundle| hold_in(memory, bundle));
         copied
     }
 
-    /// The term in a bundle of its own, if it is large enough; and how many words were copied.
+    /// The term in a bundle of its own, if it is large enough; and how many words were copied. What lasts are literals.
     pub(crate) fn bundle(&self) -> Option<(Term, Magic, usize)> {
         if self.copied < LEAST_WORDS {
             return None;
         }
-        if self.has_lasting {
-            return make_whole(self.term, self.copied, self.range);
+        self.make()
+    }
+
+    /// `None`: there is no room.
+    #[cold]
+    fn make(&self) -> Option<(Term, Magic, usize)> {
+        let words = HEADER + self.copied + self.holds.len() * HOLD_WORDS;
+        if words > area::MOST_WORDS {
+            return None;
         }
-        make(self.term, self.copied, self.range, self.holds.clone())
+        // No area goes meanwhile: one that is announced from now on waits for thread progress (heap.literal/L3).
+        let areas = self.areas.hold()?;
+        let block = area::take(words)?;
+        let account = Class::Bundle.ledger().come(words);
+        // SAFETY: the block has a header.
+        let mut filling = Filling { top: unsafe { block.add(HEADER) }, free: words - HEADER, off_heap: OffHeap::new() };
+        let stays = |at: *const u64| (self.lasts)(at) || self.range.holds(at);
+        // SAFETY: the size of the same term with the same predicate. It lies in the block, and what it refers to beside is held there, or counted (BU2).
+        let term = phases::measured(Phase::Copy, || unsafe {
+            copy::copy(self.term, self.copied, &mut filling, stays).assume_held()
+        });
+        self.holds.each().for_each(|bundle| hold_in(&mut filling, Magic::clone(bundle)));
+        let bundle = Bundle { block, words, account, off_heap: filling.off_heap, areas };
+        let counted = Magic::new(RefNumbers([0; 3]), bundle).into_raw();
+        // SAFETY: the block's first word (BU3), which is no holder; the count is taken back once.
+        unsafe {
+            block.write(counted as u64);
+            #[cfg(any(test, heap_check))]
+            crate::census::list(block.addr().get());
+            Some((term, Magic::from_raw(counted), self.copied))
+        }
     }
 }
 
 /// Words that a term takes which is no matter of bundles: it is not large, and refers to none. Literals count.
 #[inline]
 pub fn whole_small_size(term: TermRef<'_>) -> Option<usize> {
-    if term.is_immediate() { Some(0) } else { small_size(term, |_| false) }
+    if term.is_immediate() { Some(0) } else { small_size(term, |_| false).ok() }
 }
 
 /// Does an address lie in the memory of bundles?
 #[inline(always)]
 pub fn is_bundled(at: *const u64) -> bool {
     area::range().holds(at)
-}
-
-/// A bundle of a term that has so many words without its literals; `None`: these come to more than a quarter of it, or there is no room.
-#[cold]
-fn make_whole(term: TermRef<'_>, words: usize, range: Range) -> Option<(Term, Magic, usize)> {
-    let met = Met::default();
-    let words =
-        phases::measured(Phase::Size, || copy::size_within(term, words + words / 4, |at| met.meets(range, at)))?;
-    make(term, words, range, met.bundles.into_inner())
-}
-
-/// A bundle of a term that has so many words, literals too, and refers to these bundles; `None`: there is no room.
-#[cold]
-fn make(term: TermRef<'_>, words: usize, range: Range, holds: BTreeMap<usize, Magic>) -> Option<(Term, Magic, usize)> {
-    let all = HEADER + words + holds.len() * HOLD_WORDS;
-    if all > area::MOST_WORDS {
-        return None;
-    }
-    let block = area::take(all)?;
-    let account = Class::Bundle.ledger().come(all);
-    // SAFETY: the block has a header.
-    let mut filling = Filling { top: unsafe { block.add(HEADER) }, free: all - HEADER, off_heap: OffHeap::new() };
-    // SAFETY: the size of the same term with the same predicate. It lies in the block, and what it refers to beside is held there (BU2).
-    let term = phases::measured(Phase::Copy, || unsafe {
-        copy::copy(term, words, &mut filling, |at| range.holds(at)).assume_held()
-    });
-    holds.into_values().for_each(|bundle| hold_in(&mut filling, bundle));
-    let counted =
-        Magic::new(RefNumbers([0; 3]), Bundle { block, words: all, account, off_heap: filling.off_heap }).into_raw();
-    // SAFETY: the block's first word (BU3), which is no holder; the count is taken back once.
-    unsafe {
-        block.write(counted as u64);
-        #[cfg(any(test, heap_check))]
-        crate::census::list(block.addr().get());
-        Some((term, Magic::from_raw(counted), words))
-    }
 }

@@ -37,6 +37,8 @@ const ERROR_LOGGER: u8 = 2;
 const INCLUDE_SHARED: u8 = 4;
 /// Its process has run since the last collection of the one heap.
 const TOUCHED: u8 = 8;
+/// It holds many words of bundles, and nobody knows of it ([`crate::idle`]).
+pub(crate) const TO_NOTE: u8 = 16;
 
 /// The memory of one process.
 #[repr(C)]
@@ -80,7 +82,7 @@ pub struct Heap {
     /// The least sizes, by their places in the table of sizes.
     min_heap_place: u8,
     min_bin_vheap_place: u8,
-    flags: u8,
+    pub(crate) flags: u8,
     /// The next collection must be a fullsweep.
     pub(crate) fullsweep_next: bool,
     /// The next minor collection may promote all.
@@ -383,6 +385,7 @@ impl Heap {
         let words = unsafe { self.held_mut().take_from(chain) };
         // They make collections due as shared binaries do.
         self.off_heap.binary_words += words;
+        self.watch_held();
     }
 
     /// A heap without a block joins this one: its terms are the process's from now on.
@@ -393,6 +396,7 @@ impl Heap {
         self.attach(Fragment::from_parts(chunks, chain));
         if let Some(rare) = other.rare.take() {
             self.held_mut().join(rare.held);
+            self.watch_held();
         }
         self.collect_next |= other.collect_next;
         self.fullsweep_next |= other.fullsweep_next;
@@ -585,7 +589,7 @@ impl Heap {
     /// Sets the limit.
     pub fn set_max_heap_size(&mut self, limit: MaxHeapSize) {
         self.set_limit(limit.size);
-        self.flags = self.flags & TOUCHED
+        self.flags = self.flags & (TOUCHED | TO_NOTE)
             | if limit.kill { KILL } else { 0 }
             | if limit.error_logger { ERROR_LOGGER } else { 0 }
             | if limit.include_shared { INCLUDE_SHARED } else { 0 };

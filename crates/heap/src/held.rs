@@ -6,6 +6,7 @@
 //! A minor collection does not look at the old generation, so what that refers to stays until a fullsweep, and a minor one has nothing to do with it.
 
 use crate::bundle::{Bundle, FIRST};
+use crate::idle::Watch;
 use myriad_term::boxed::Header;
 use myriad_term::{Boxed, Kind, Magic, OffHeap, Term};
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,6 +84,7 @@ pub(crate) struct Held {
     words: usize,
     /// Words of the old ones.
     old_words: usize,
+    pub(crate) watch: Watch,
 }
 
 /// The bundle in which an address lies.
@@ -145,11 +147,6 @@ impl Held {
     #[inline]
     pub(crate) fn sent_before(&self, term: Term) -> Option<(Term, Magic)> {
         self.sent.iter().find(|sent| sent.term == term).map(|sent| (sent.copy, sent.bundle.clone()))
-    }
-
-    /// Was a term of the object at this address sent since the last collection?
-    pub(crate) fn has_sent(&self, at: *const u64) -> bool {
-        self.sent.iter().any(|sent| std::ptr::eq(sent.term.object_ptr(), at))
     }
 
     /// A term was sent, as this bundle.
@@ -314,6 +311,22 @@ impl Held {
     /// Words of the bundles.
     pub(crate) fn words(&self) -> usize {
         self.words + self.old_words
+    }
+
+    /// Words of those to which the old generation refers.
+    pub(crate) fn old_words(&self) -> usize {
+        self.old_words
+    }
+
+    /// Words of the bundles of what was sent.
+    pub(crate) fn sent_words(&self) -> usize {
+        self.sent.iter().filter_map(|sent| sent.bundle.get::<Bundle>()).map(Bundle::words).sum()
+    }
+
+    /// Words of the bundles, of each as many as come to one of those who hold it.
+    pub(crate) fn share(&self) -> usize {
+        let share = |bundle: &Magic| bundle.get::<Bundle>().map_or(0, |one| one.words() / bundle.references());
+        self.all().map(|hold| &hold.bundle).chain(self.sent.iter().map(|sent| &sent.bundle)).map(share).sum()
     }
 
     /// Is there a bundle with which a minor collection has something to do?

@@ -16,11 +16,14 @@
 //! | [`message`] | [`Message`]: a message as one block |
 //! | [`bundle`], `bundle_area` | large messages as blocks that several processes share, in one reserved address range |
 //! | `held`, `leave` | the bundles that a heap holds; those of which it copies what it has, to hold them no longer |
+//! | `idle` | heaps that hold many words of bundles while their processes sleep |
 //! | `made` | messages that lie on top of the heap, where they were built to be sent |
 //! | `sending` | what a process sends, places to be shared, or gets of its parent |
 //! | [`literal`] | [`LiteralArea`]: the literals of a module, in one reserved address range |
 //! | [`shared`], `one_heap`, `segment` | one heap of all processes: its collection, what is young of it |
 //! | `promotion`, `company`, `pinned`, `gathering` | of that collection: moving what lives, on several threads; whether to call them; what stays in place; the roots of a marking |
+//! | `lasting`, `area_count` | the literals that a copy may share; how many bundles refer to an area |
+//! | [`shared`], `one_heap`, `pinned` | one heap of all processes: its collection, what is young of it, what stays in place |
 //! | `term_walk`, [`heap_walk`] | calling with each term of an area, with each object |
 //! | `purge` | does a heap still hold literals of an area; copies them out |
 //! | [`settings`], [`sizes`] | what the user may set; the table of block sizes |
@@ -42,6 +45,7 @@
 //! [`Term::NONE`]: myriad_term::Term::NONE
 
 pub mod account;
+mod area_count;
 mod block;
 pub mod bundle;
 mod bundle_area;
@@ -59,8 +63,10 @@ mod gathering;
 pub mod heap;
 pub mod heap_walk;
 mod held;
+mod idle;
 mod in_place;
 mod large;
+mod lasting;
 mod leave;
 pub mod literal;
 mod live_map;
@@ -94,7 +100,9 @@ mod transfer;
 pub use collect::{GcReport, MaxHeapExceeded};
 pub use fragment::Fragment;
 pub use heap::{GcInfo, Heap, RESERVED};
-pub use literal::{LiteralArea, LiteralRanges, is_literal, set_going};
+pub use idle::Holder;
+pub use lasting::set_going;
+pub use literal::{LiteralArea, LiteralRanges, is_literal};
 pub use marking::Help;
 pub use message::Message;
 pub use payload::{Draft, Payload};

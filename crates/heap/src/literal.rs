@@ -7,10 +7,13 @@
 //! L1. An area's terms point only into that area or other areas that outlive it.
 //! L2. An area is dropped only when no process holds its terms any more (the collector of literals asks each: `Heap::refers_to`,
 //!     `Heap::copy_out`; the crate `vm` has the protocol in `literals.rs`).
-//! L3. Before the collector of literals asks the first process, it announces what is to go (`set_going`), and waits for thread
+//! L3. Before the collector of literals asks the first process, it announces what is to go ([`crate::set_going`]), and waits for thread
 //!     progress. So a process that has been asked never gets such a literal again: a message gets a copy of it.
+//! L4. A bundle counts the areas that its words lead to (`area_count.rs`), for nobody may replace these. From the announcement on none comes to count one, and
+//!     processes are asked about an area only when no bundle counts it ([`LiteralArea::is_counted`]).
 
 use crate::account::Class;
+use crate::area_count::{self, Known};
 use crate::block::{self, out_of_memory};
 use crate::reserved;
 use myriad_sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +22,7 @@ use myriad_term::{Alloc, OffHeap};
 use std::ptr::NonNull;
 
 /// Bytes of a page of the range.
-const PAGE: usize = 4096;
+pub(crate) const PAGE: usize = 4096;
 /// Words of a page.
 const PAGE_WORDS: usize = PAGE / 8;
 /// Bytes to ask for, and below which it is not worth trying: where address space is scarce, there is less.
@@ -50,49 +53,6 @@ pub fn is_literal(at: *const u64) -> bool {
     (at as usize).wrapping_sub(base) < len
 }
 
-/// The addresses between which literals are about to go; none if the end is 0.
-static GOING_START: AtomicUsize = AtomicUsize::new(0);
-static GOING_END: AtomicUsize = AtomicUsize::new(0);
-
-/// From now on copies of terms between heaps take the literals of these areas along (L3). Others that lie between them may be
-/// copied too, which does no harm.
-pub fn set_going(areas: &LiteralRanges) {
-    debug_assert!(areas.lie_apart(), "L3: the areas that are to go are not in order, so the last does not end them");
-    let start = areas.ranges.first().map_or(0, |range| range.0);
-    let end = areas.ranges.last().map_or(0, |range| range.1);
-    // Relaxed: the collector of literals waits for thread progress before it relies on it, which orders it (L3).
-    GOING_START.store(start, Ordering::Relaxed);
-    GOING_END.store(end, Ordering::Relaxed);
-}
-
-/// The literals that a copy may share: those of the moment when it began.
-///
-/// A copy first counts the words it needs and then takes them, so both passes have to see the same literals. One that began
-/// just before [`set_going`] may share what goes; thread progress waits for it (L3).
-#[derive(Clone, Copy)]
-pub(crate) struct Lasting {
-    base: usize,
-    len: usize,
-    going: (usize, usize),
-}
-
-impl Lasting {
-    /// As of now.
-    #[inline]
-    pub(crate) fn now() -> Lasting {
-        let (base, len) = range();
-        // Relaxed: see `set_going`.
-        Lasting { base, len, going: (GOING_START.load(Ordering::Relaxed), GOING_END.load(Ordering::Relaxed)) }
-    }
-
-    /// Is this one of them?
-    #[inline]
-    pub(crate) fn holds(self, at: *const u64) -> bool {
-        let at = at as usize;
-        at.wrapping_sub(self.base) < self.len && !(self.going.0..self.going.1).contains(&at)
-    }
-}
-
 /// The free runs of the range.
 struct Range {
     /// Start address and pages, ascending, never adjacent.
@@ -113,6 +73,7 @@ impl Range {
             if let Some(base) = reserved::reserve(len) {
                 self.free.push((base, len / PAGE));
                 self.usable = base;
+                area_count::begin(base, len);
                 // Relaxed: ordered by the store below.
                 BASE.store(base, Ordering::Relaxed);
                 // Release: pairs with the Acquire in `range`.
@@ -191,6 +152,9 @@ pub struct LiteralArea {
     top: *mut u64,
     free_words: usize,
     off_heap: OffHeap,
+    /// Made with its first run.
+    known: Option<NonNull<Known>>,
+    stays: bool,
 }
 
 // SAFETY: an area owns its memory; its terms are immutable once published (term/T3).
@@ -201,7 +165,21 @@ unsafe impl Sync for LiteralArea {}
 impl LiteralArea {
     /// An empty area, which holds no memory yet.
     pub const fn new() -> LiteralArea {
-        LiteralArea { runs: Vec::new(), top: std::ptr::null_mut(), free_words: 0, off_heap: OffHeap::new() }
+        LiteralArea {
+            runs: Vec::new(),
+            top: std::ptr::null_mut(),
+            free_words: 0,
+            off_heap: OffHeap::new(),
+            known: None,
+            stays: false,
+        }
+    }
+
+    /// An empty area that is there for ever.
+    pub const fn permanent() -> LiteralArea {
+        let mut area = LiteralArea::new();
+        area.stays = true;
+        area
     }
 
     /// An empty area with room for `words` in one run.
@@ -228,6 +206,9 @@ impl LiteralArea {
             is_literal(run.start) && is_literal(run.end().wrapping_sub(1)),
             "a run outside the range of literals"
         );
+        let stays = self.stays;
+        let known = *self.known.get_or_insert_with(|| Known::new(stays));
+        area_count::set_known(run.start, run.words, known.as_ptr());
         self.runs.push(run);
         self.top = run.start;
         self.free_words = run.words;
@@ -236,6 +217,12 @@ impl LiteralArea {
     /// Words that the area's pages hold.
     pub fn size_words(&self) -> usize {
         self.runs.iter().map(|run| run.words).sum()
+    }
+
+    /// Does a bundle count it (L4)?
+    pub fn is_counted(&self) -> bool {
+        // SAFETY: the area's own.
+        self.known.is_some_and(|known| unsafe { known.as_ref() }.is_counted())
     }
 
     /// The addresses of the area, to be asked about later.
@@ -281,8 +268,17 @@ impl Alloc<'static> for LiteralArea {
 
 impl Drop for LiteralArea {
     fn drop(&mut self) {
+        debug_assert!(!self.is_counted(), "L4: an area goes that bundles count");
+        if self.is_counted() {
+            // Its memory stays, rather than that a bundle leads nowhere.
+            std::mem::take(&mut self.runs);
+            return;
+        }
         // SAFETY: L2, the objects of the area die now.
         unsafe { self.off_heap.release_all() };
+        self.runs.iter().for_each(|run| area_count::set_known(run.start, run.words, std::ptr::null_mut()));
+        // SAFETY: the area's own; nobody has a term of the area by which it might be found.
+        self.known.take().inspect(|known| unsafe { Known::free(*known) });
         for run in self.runs.drain(..) {
             reserved::decommit(run.start as usize, run.words * 8);
             Class::Literal.ledger().go(Account::SHARED, run.words);
@@ -295,7 +291,7 @@ impl Drop for LiteralArea {
 #[derive(Clone, Debug, Default)]
 pub struct LiteralRanges {
     /// Start and end addresses, ascending.
-    ranges: Vec<(usize, usize)>,
+    pub(crate) ranges: Vec<(usize, usize)>,
 }
 
 impl LiteralRanges {
@@ -315,7 +311,7 @@ impl LiteralRanges {
     }
 
     /// Does each range end before the next begins?
-    fn lie_apart(&self) -> bool {
+    pub(crate) fn lie_apart(&self) -> bool {
         self.ranges.iter().all(|range| range.0 < range.1) && self.ranges.windows(2).all(|pair| pair[0].1 <= pair[1].0)
     }
 

@@ -6,7 +6,7 @@
 //! are the heap's, as ever.
 
 use crate::bundle::{self, LEAST_WORDS};
-use crate::literal::Lasting;
+use crate::lasting::Lasting;
 use crate::meter::{self, Work};
 use crate::phases::{self, Phase};
 use crate::transfer::Growing;
@@ -120,7 +120,7 @@ unsafe fn size_of_parts(built: Built, lasting: Lasting, limit: usize) -> Option<
             continue;
         }
         parts += if bundles {
-            bundle::small_size(*term, |at| lasting.holds(at))?
+            bundle::small_size(*term, |at| lasting.holds(at)).ok()?
         } else {
             copy::size_within(*term, limit - parts, |at| lasting.holds(at))?
         };

@@ -3,8 +3,9 @@
 //! What is sent is most often something large in a small tuple, or in two (`{Tag, N, Data}`, `{'$gen_cast', {put, Data}}`), in a short list, a map of few keys or a fun,
 //! and it is the large part that is sent again, in another one. So the large parts of what is small become bundles of their own.
 
-use crate::bundle::{self, Bundle, Sharing};
-use crate::literal::{Lasting, is_literal};
+use crate::bundle::{self, Beyond, Bundle, Sharing};
+use crate::lasting::Lasting;
+use crate::literal::is_literal;
 use crate::transfer::Growing;
 use crate::{Fragment, Heap, Payload, copy_term};
 use myriad_term::{Arena, Boxed, Build, Kind, Magic, Term, TermRef, copy};
@@ -35,16 +36,15 @@ struct Parts<'a> {
     memory: Vec<Payload>,
     /// Words that were copied.
     words: usize,
+    /// Words that may be; `None`: they would be more.
+    limit: Option<usize>,
 }
 
 impl Heap {
     /// A copy of a term of this heap for another process, and how many words were copied: none of a large term that was sent before.
     #[inline]
     pub fn payload(&mut self, term: Term) -> (Payload, usize) {
-        if !bundle::in_use() {
-            return Payload::copy_counted(term);
-        }
-        Payload::copy_small(term).unwrap_or_else(|| self.bundled_payload(term))
+        self.payload_within(term, usize::MAX).expect("no term has as many words as there are addresses")
     }
 
     /// The same; `None` if more than `limit` words would have to be copied.
@@ -53,15 +53,10 @@ impl Heap {
         if !bundle::in_use() {
             return Payload::copy_within(term, limit);
         }
-        Payload::copy_small(term).or_else(|| (!self.is_longer(term, limit)).then(|| self.bundled_payload(term)))
-    }
-
-    /// Would more than `limit` words have to be copied into bundles?
-    fn is_longer(&self, term: Term, limit: usize) -> bool {
-        let lasting = Lasting::now();
-        let was_sent = |at: *const u64| self.held().is_some_and(|held| held.has_sent(at));
-        let stays = |at: *const u64| lasting.holds(at) || bundle::is_bundled(at) || was_sent(at);
-        copy::size_within(term, limit, stays).is_none()
+        match Payload::copy_small(term) {
+            Ok(small) => Some(small),
+            Err(beyond) => self.bundled_payload(term, beyond, limit),
+        }
     }
 
     /// The same term, in a bundle that the heap holds if it is large, these are in use and it is in none yet; and how many words were copied.
@@ -73,24 +68,41 @@ impl Heap {
         {
             return (term, 0);
         }
-        let (payload, words) = self.bundled_payload(term);
-        (payload.attach(self), words)
+        let shared = self.bundled_payload(term, Beyond::Large, usize::MAX);
+        shared.map_or((term, 0), |(payload, words)| (payload.attach(self), words))
     }
 
-    fn bundled_payload(&mut self, term: Term) -> (Payload, usize) {
+    #[inline(never)]
+    fn bundled_payload(&mut self, term: Term, beyond: Beyond, limit: usize) -> Option<(Payload, usize)> {
         if term.is_immediate() {
-            return (Payload::immediate(term), 0);
+            return Some((Payload::immediate(term), 0));
+        }
+        if bundle::is_bundled(term.object_ptr()) {
+            // SAFETY: heap/BU1: the heap holds what its terms lie in; heap/PL1: the fragment does then.
+            return unsafe {
+                let bundle = Bundle::at(term.object_ptr());
+                Some((Payload::of(term, Fragment::holding(Magic::clone(&bundle))), 0))
+            };
+        }
+        if beyond == Beyond::Refers {
+            return Payload::copy_beyond(term, limit);
         }
         if let Some((copy, bundle)) = self.held().and_then(|held| held.sent_before(term)) {
             // SAFETY: heap/PL1: the fragment holds the bundle.
-            return (unsafe { Payload::of(copy, Fragment::holding(bundle)) }, 0);
+            return Some((unsafe { Payload::of(copy, Fragment::holding(bundle)) }, 0));
         }
-        self.payload_of_parts(term).unwrap_or_else(|| self.noted_payload(term))
+        let arena = Arena::new();
+        let mut parts =
+            Parts { arena: &arena, lasting: Lasting::now(), memory: Vec::new(), words: 0, limit: Some(limit) };
+        match self.of_parts(term, DEPTH, &mut parts) {
+            Some(small) => parts.payload(small),
+            None => self.noted_payload(term, limit),
+        }
     }
 
     /// A copy of a term, of which it is noted that it was sent if it is a bundle.
-    fn noted_payload(&mut self, term: Term) -> (Payload, usize) {
-        let (payload, words) = Payload::copy_counted(term);
+    fn noted_payload(&mut self, term: Term, limit: usize) -> Option<(Payload, usize)> {
+        let (payload, words) = Payload::copy_beyond(term, limit)?;
         if words >= bundle::LEAST_WORDS
             && !is_literal(term.object_ptr())
             && bundle::is_bundled(payload.term().object_ptr())
@@ -98,24 +110,8 @@ impl Heap {
             // SAFETY: the payload holds the bundle and is there; the entry holds it too.
             let (copy, bundle) = unsafe { (payload.term().assume_held(), Bundle::at(payload.term().object_ptr())) };
             self.held_mut().note_sent(term, copy, Magic::clone(&bundle));
+            self.watch_held();
         }
-        (payload, words)
-    }
-
-    /// A copy of something small with large parts.
-    fn payload_of_parts(&mut self, term: Term) -> Option<(Payload, usize)> {
-        let arena = Arena::new();
-        let lasting = Lasting::now();
-        let mut parts = Parts { arena: &arena, lasting, memory: Vec::new(), words: 0 };
-        let small = self.of_parts(term, DEPTH, &mut parts)?;
-        let sharing = Sharing::with(small, |at| lasting.holds(at));
-        let words = parts.words + sharing.copied_words();
-        let mut fragment = Fragment::with_capacity(sharing.words());
-        // SAFETY: heap/PL1: the copy is in the fragment, which holds what it refers to.
-        let payload = unsafe {
-            let copied = sharing.copy(&mut Growing(&mut fragment)).assume_held();
-            Payload::of(copied, fragment)
-        };
         Some((payload, words))
     }
 
@@ -190,12 +186,30 @@ impl Heap {
         {
             return small;
         }
-        let (payload, words) = self.noted_payload(term);
+        let made = parts.limit.and_then(|limit| self.noted_payload(term, limit));
+        parts.limit = made.as_ref().and_then(|(_, words)| parts.limit?.checked_sub(*words));
+        let Some((payload, words)) = made else { return Term::NIL };
         // SAFETY: the payload is kept beside the terms that refer to it.
         let copy = unsafe { payload.term().assume_held() };
         parts.words += words;
         parts.memory.push(payload);
         copy
+    }
+}
+
+impl Parts<'_> {
+    /// A copy of what is small, whose large parts these are; `None`: there are too many words to copy.
+    fn payload(self, small: TermRef<'_>) -> Option<(Payload, usize)> {
+        self.limit?;
+        let sharing = Sharing::with(small, |at| self.lasting.holds(at));
+        let words = self.words + sharing.copied_words();
+        let mut fragment = Fragment::with_capacity(sharing.words());
+        // SAFETY: heap/PL1: the copy is in the fragment, which holds what it refers to.
+        let payload = unsafe {
+            let copied = sharing.copy(&mut Growing(&mut fragment)).assume_held();
+            Payload::of(copied, fragment)
+        };
+        Some((payload, words))
     }
 }
 
@@ -217,7 +231,7 @@ pub fn adopted_size(term: TermRef<'_>) -> usize {
 pub fn adopt(term: TermRef<'_>, heap: &mut Heap) -> Term {
     if bundle::in_use() && !term.is_immediate() {
         let lasting = Lasting::now();
-        if bundle::small_size(term, |at| lasting.holds(at)).is_none() {
+        if bundle::small_size(term, |at| lasting.holds(at)).is_err() {
             return Payload::copy(term).attach(heap);
         }
     }

@@ -2,9 +2,11 @@
 //! hashes, never from the heap. After each collection the hash of the term as it stands in the heap must be that.
 
 pub(crate) mod bundles;
+mod counted_areas;
 mod exchange;
 mod in_place;
 mod leaving;
+mod sleeping;
 
 use crate::{Draft, Fragment, Heap, Help, LiteralArea, MaxHeapSize, Payload, Roots, Settings};
 use myriad_term::boxed::Header;
@@ -708,10 +710,26 @@ fn literals_that_go_are_copied_with_messages() {
     assert!(Fragment::whole_copy_of(literal).1.is_some());
     crate::set_going(&area.ranges());
     assert!(Fragment::copy_of(literal).1.is_some());
+    no_bundle_comes_to_count_what_goes(&area, literal);
     crate::set_going(&crate::LiteralRanges::default());
     assert!(Fragment::copy_of(literal).1.is_none());
     // What goes is known to all at once, so no other test may set it.
     copies_have_room_while_literals_begin_to_go();
+}
+
+fn no_bundle_comes_to_count_what_goes(area: &LiteralArea, literal: Term) {
+    let _alone = bundles::ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut other = LiteralArea::new();
+    let lasts = other.list(&[Term::small(2)]);
+    let mut heap = Heap::new(&Settings::default());
+    let items: Vec<Term> = (0..50).flat_map(|_| [literal, lasts]).collect();
+    let list = heap.list(&items);
+    let lasting = crate::lasting::Lasting::now();
+    let (term, fragment, words) = Fragment::bundled_copy_of(list, |at| lasting.holds(at));
+    assert_eq!((words, crate::bundle::is_bundled(term.object_ptr())), (300, true));
+    assert!(!area.is_counted() && other.is_counted());
+    drop(fragment);
+    assert!(!other.is_counted());
 }
 
 fn copies_have_room_while_literals_begin_to_go() {

@@ -1,8 +1,8 @@
 //! Copying terms between heaps: `term::copy`, with literals left where they are, unless they are about to go.
 
 use crate::Fragment;
-use crate::bundle::{self, HOLD_WORDS, Sharing, hold_in};
-use crate::literal::Lasting;
+use crate::bundle::{self, Beyond, HOLD_WORDS, Sharing, hold_in};
+use crate::lasting::Lasting;
 use crate::phases::{self, Phase};
 use myriad_term::{Alloc, Magic, Term, TermRef, copy};
 use std::ptr::NonNull;
@@ -49,19 +49,19 @@ impl Fragment {
         }
         if bundle::in_use() {
             let small = Fragment::copy_small(term, lasting);
-            return small.or_else(|| Some(Fragment::bundled_copy_of(term, |at| lasting.holds(at))));
+            return Some(small.unwrap_or_else(|_| Fragment::bundled_copy_of(term, |at| lasting.holds(at))));
         }
         let words = copy::size_within(term, limit, |at| lasting.holds(at))?;
         // SAFETY: the size of the same term with the same predicate.
         Some(unsafe { Fragment::copy_of_size(term, words, lasting) })
     }
 
-    /// A copy of a term that becomes no bundle, where these are in use; `None` if it becomes one, or refers to one.
+    /// A copy of a term that has nothing to do with bundles, where these are in use.
     #[inline]
-    pub(crate) fn copy_small(term: TermRef<'_>, lasting: Lasting) -> Option<(Term, Option<Fragment>, usize)> {
+    pub(crate) fn copy_small(term: TermRef<'_>, lasting: Lasting) -> Result<(Term, Option<Fragment>, usize), Beyond> {
         let words = bundle::small_size(term, |at| lasting.holds(at))?;
         // SAFETY: the size of the same term with the same predicate.
-        Some(unsafe { Fragment::copy_of_size(term, words, lasting) })
+        Ok(unsafe { Fragment::copy_of_size(term, words, lasting) })
     }
 
     /// # Safety
@@ -82,7 +82,7 @@ impl Fragment {
         lasts: impl Fn(*const u64) -> bool + Copy,
     ) -> (Term, Option<Fragment>, usize) {
         let words = phases::measured(Phase::Size, || {
-            if bundle::in_use() { bundle::small_size(term, lasts) } else { Some(copy::size(term, lasts)) }
+            if bundle::in_use() { bundle::small_size(term, lasts).ok() } else { Some(copy::size(term, lasts)) }
         });
         let Some(words) = words else { return Fragment::bundled_copy_of(term, lasts) };
         let mut fragment = Fragment::with_capacity(words);
@@ -92,20 +92,30 @@ impl Fragment {
     }
 
     /// A copy of a term that needs memory: a bundle, or a fragment which holds those that the term lies in or refers to.
-    #[inline(never)]
     pub(crate) fn bundled_copy_of(
         term: TermRef<'_>,
         lasts: impl Fn(*const u64) -> bool,
     ) -> (Term, Option<Fragment>, usize) {
-        let sharing = phases::measured(Phase::Size, || Sharing::with(term, lasts));
+        let copy = Fragment::bundled_copy_within(term, usize::MAX, lasts);
+        copy.expect("no term has as many words as there are addresses")
+    }
+
+    /// The same; `None` if more than `limit` words would be copied.
+    #[inline(never)]
+    pub(crate) fn bundled_copy_within(
+        term: TermRef<'_>,
+        limit: usize,
+        lasts: impl Fn(*const u64) -> bool,
+    ) -> Option<(Term, Option<Fragment>, usize)> {
+        let sharing = phases::measured(Phase::Size, || Sharing::within(term, limit, lasts))?;
         if let Some((term, bundle, words)) = sharing.bundle() {
-            return (term, Some(Fragment::holding(bundle)), words);
+            return Some((term, Some(Fragment::holding(bundle)), words));
         }
         let words = sharing.copied_words();
         let mut fragment = Fragment::with_capacity(sharing.words());
         // SAFETY: whoever has the fragment has the term (heap/PL1, heap/MB1).
         let term = phases::measured(Phase::Copy, || unsafe { sharing.copy(&mut Growing(&mut fragment)).assume_held() });
-        (term, Some(fragment), words)
+        Some((term, Some(fragment), words))
     }
 
     /// The means by which a bundle is held.
@@ -120,7 +130,7 @@ impl Fragment {
         if let Some(term) = term.as_immediate() {
             return (term, None);
         }
-        if bundle::in_use() && bundle::small_size(term, nothing).is_none() {
+        if bundle::in_use() && bundle::small_size(term, nothing).is_err() {
             let (term, fragment, _) = Fragment::bundled_copy_of(term, nothing);
             return (term, fragment);
         }

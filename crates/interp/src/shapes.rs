@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 static CLASS: LockClass = LockClass::new("map_shapes", 715);
 static SHAPES: LazyLock<Mutex<Shapes>> =
-    LazyLock::new(|| Mutex::new(&CLASS, Shapes { tuples: HashMap::new(), area: LiteralArea::new() }));
+    LazyLock::new(|| Mutex::new(&CLASS, Shapes { tuples: HashMap::new(), area: LiteralArea::permanent() }));
 
 struct Shapes {
     /// Tuples by the words of their keys.

@@ -31,6 +31,7 @@ pub mod engine;
 pub mod exit;
 pub mod gc;
 pub mod heap_walk;
+mod holders;
 pub mod intrinsic;
 pub mod listing;
 pub mod literals;

@@ -12,7 +12,8 @@
 //!    -----       -----                --------------------        ---------                    -------------
 //!    Idle        waiting              share all literals          hold them                    is woken by the first area
 //!    Announced   going                copy what is going (LC1)    hold them                    waits in `switch`
-//!    Asking      going                copy what is going          each copies what it holds    asks each, awaits each answer
+//!    Asking      going, but kept      copy what is going          each copies what it holds    asks each, awaits each answer
+//!                (LC4)
 //!    next round  retired, then freed                              hold none
 //!                after thread progress (LC3)
 //! ```
@@ -22,6 +23,9 @@
 //! LC2. Code that keeps terms outside processes (tables, timers, ports) copies literals too ([`myriad_process::Payload::whole`]).
 //! LC3. An area is freed after thread progress: a process that has just ended, or a reader of the table of persistent terms, may
 //!      still look at it.
+//! LC4. Processes are asked about an area only when no bundle counts it (heap.literal/L4): nobody could replace a literal in a bundle, and whoever holds that
+//!      might take the literal out of it after the answer. From the announcement on no other bundle comes to count it, for copies take its literals along; so it
+//!      stays announced until the last of those that do has gone, which is looked for now and then.
 //!
 //! # Why no literal is freed that something refers to
 //!
@@ -49,10 +53,16 @@
 mod rounds;
 
 use myriad_heap::{LiteralArea, LiteralRanges, set_going, shared};
+use myriad_sync::atomic::{AtomicU64, Ordering};
 use myriad_sync::{Arc, LockClass, Mutex};
 use myriad_term::Pid;
 
 static CLASS: LockClass = LockClass::new("literal_areas", 720);
+
+/// From one look for areas that bundles have left to the next (nanoseconds).
+const LOOK_EVERY_NS: u64 = 500_000_000;
+/// There are none.
+const NEVER: u64 = u64::MAX;
 
 #[derive(Default)]
 enum Phase {
@@ -71,20 +81,38 @@ struct State {
     collector: Option<Pid>,
     /// Areas that wait for the next round.
     waiting: Vec<LiteralArea>,
-    /// Areas of this round, and where they lie.
+    /// Areas of this round, and where those lie that processes are asked about.
     going: Vec<LiteralArea>,
     ranges: Arc<LiteralRanges>,
+    /// Areas that were announced, and that bundles count (LC4).
+    kept: Vec<LiteralArea>,
     phase: Phase,
+}
+
+/// Where areas lie.
+fn ranges(areas: &[LiteralArea]) -> LiteralRanges {
+    let mut ranges = LiteralRanges::default();
+    areas.iter().for_each(|area| ranges.join(&area.ranges()));
+    ranges
+}
+
+impl State {
+    /// Is there an announced area that no bundle counts any more?
+    fn has_left(&self) -> bool {
+        self.kept.iter().any(|area| !area.is_counted())
+    }
 }
 
 /// The areas that are to go.
 pub struct Literals {
     state: Mutex<State>,
+    /// When to look next for areas that bundles have left, or [`NEVER`].
+    look_ns: AtomicU64,
 }
 
 impl Default for Literals {
     fn default() -> Self {
-        Literals { state: Mutex::new(&CLASS, State::default()) }
+        Literals { state: Mutex::new(&CLASS, State::default()), look_ns: AtomicU64::new(NEVER) }
     }
 }
 
@@ -107,19 +135,19 @@ impl Literals {
         matches!(self.state.lock().phase, Phase::Announced)
     }
 
-    /// The last round is over: begins another with the areas that wait, unless there are none. Gives those that are gone, and says
-    /// whether there is another round.
+    /// The last round is over: begins another with the areas that wait, and those that bundles have left, unless there are none. Gives those that are gone,
+    /// and says whether there is another round.
     fn next_round(&self) -> (Vec<LiteralArea>, bool) {
         let mut state = self.state.lock();
         let gone = std::mem::take(&mut state.going);
+        debug_assert!(!gone.iter().any(LiteralArea::is_counted), "LC4: a bundle counts an area that was announced");
         state.going = std::mem::take(&mut state.waiting);
-        let ranges = |areas: &[LiteralArea]| {
-            let mut ranges = LiteralRanges::default();
-            areas.iter().for_each(|area| ranges.join(&area.ranges()));
-            ranges
-        };
-        state.ranges = Arc::new(ranges(&state.going));
+        if !state.going.is_empty() || state.has_left() {
+            let kept = std::mem::take(&mut state.kept);
+            state.going.extend(kept);
+        }
         let mut announced = ranges(&state.going);
+        announced.join(&ranges(&state.kept));
         if shared::is_on() {
             // The one heap still refers to them (heap.shared/SH4). They stay announced until the next round, when they have long gone: copies take along more
             // than they would have to, at worst.
@@ -132,11 +160,38 @@ impl Literals {
         (gone, another)
     }
 
-    /// All have made progress since the round was announced (LC1).
+    /// All have made progress since the round was announced (LC1): those are left out that bundles count (LC4).
     fn ask(&self) {
         let mut state = self.state.lock();
         debug_assert!(matches!(state.phase, Phase::Announced), "a round is announced before processes are asked");
+        let (kept, going) = std::mem::take(&mut state.going).into_iter().partition(LiteralArea::is_counted);
+        (state.kept, state.going) = (kept, going);
+        if !state.kept.is_empty() {
+            // Relaxed: as in `is_due`.
+            self.look_ns.store(0, Ordering::Relaxed);
+        }
+        state.ranges = Arc::new(ranges(&state.going));
         state.phase = Phase::Asking;
+    }
+
+    /// Is it time to look whether bundles have left areas that they counted?
+    #[inline]
+    pub(crate) fn is_due(&self, now_ns: u64) -> bool {
+        // Relaxed: a time; what there is to see is seen by some look.
+        self.look_ns.load(Ordering::Relaxed) <= now_ns
+    }
+
+    /// The process to be told that there is an area which the last bundle has left, if nothing else has it ask for another round.
+    fn leader_of_left(&self, now_ns: u64) -> Option<Pid> {
+        let state = self.state.lock();
+        // Relaxed: as above.
+        self.look_ns.store(if state.kept.is_empty() { NEVER } else { now_ns + LOOK_EVERY_NS }, Ordering::Relaxed);
+        state.collector.filter(|_| matches!(state.phase, Phase::Idle) && state.has_left())
+    }
+
+    /// Are there none that processes would be asked about in this round?
+    fn is_for_nobody(&self) -> bool {
+        self.state.lock().going.is_empty()
     }
 
     /// Areas that wait for their round.

@@ -139,6 +139,7 @@ impl Scheduler {
             self.check_time();
             self.watch_capacity();
             self.look_for_clean_up();
+            self.look_for_bundles();
             self.dispatcher.balance(self.local.now_ns);
         } else if self.overdue {
             self.check_time();
@@ -181,6 +182,7 @@ impl Scheduler {
             return Step::Ran(TIMERS_AT_ONCE);
         }
         self.renew_references();
+        self.look_for_bundles();
         self.dispatcher.found_nothing(self.local.now_ns);
         let (vm, now_ns) = (self.vm, self.local.now_ns);
         let look_in = self.dispatcher.keep_lookout(
@@ -261,6 +263,17 @@ impl Scheduler {
 
     fn look_for_clean_up(&self) {
         self.vm.clean_up.look_if_time(self.local.now_ns, |id| self.vm.platform.unpark(id));
+    }
+
+    /// Where memory of bundles could come home, somebody is told.
+    fn look_for_bundles(&self) {
+        let (vm, now_ns) = (self.vm, self.local.now_ns);
+        if vm.holders.is_due(now_ns) {
+            vm.ask_idle_holders(now_ns);
+        }
+        if vm.literals.is_due(now_ns) {
+            vm.look_for_left_literals(now_ns);
+        }
     }
 
     /// Others may see what it keeps: now, and after so long at the latest.
@@ -394,6 +407,7 @@ impl Scheduler {
         if vm.clean_up.take_due(id) {
             self.untrimmed = self.untrimmed.max(TRIM_REDUCTIONS);
         }
+        let timeout = vm.holders.shorten(timeout, self.local.now_ns);
         if self.untrimmed == self.looked || timeout.is_some_and(|timeout| timeout <= TRIM_AFTER) {
             vm.platform.park(id, timeout);
             return;
@@ -699,7 +713,8 @@ impl Vm {
     pub(crate) fn after_slice(&'static self, ctx: &mut Ctx<'_>, end: SliceEnd) {
         let plain = ctx.state.unhandled.is_none()
             && !self.switches.any(switches::RUNNABLE_PROCESSES | switches::MIGRATION)
-            && !ctx.process.is_behind();
+            && !ctx.process.is_behind()
+            && !ctx.state.heap.is_to_be_noted();
         if end != SliceEnd::Waiting || !plain {
             self.after_any_slice(ctx, end);
         } else if !ctx.process.try_wait() {
@@ -721,6 +736,9 @@ impl Vm {
             SliceEnd::Waiting if ctx.state.unhandled.is_some() => self.go_on(process),
             SliceEnd::Yielded => self.go_on(process),
             SliceEnd::Waiting => {
+                if ctx.state.heap.is_to_be_noted() {
+                    ctx.note_holder();
+                }
                 let profiled = self.switches.any(switches::RUNNABLE_PROCESSES) && !ctx.state.in_dirty_call;
                 if profiled {
                     ctx.profile_change(Activity::Inactive);

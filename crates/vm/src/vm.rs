@@ -6,6 +6,7 @@ pub use crate::upcalls::{Handed, PortOps};
 use crate::bif::Registry as Bifs;
 use crate::clean_up::CleanUp;
 use crate::defaults::Defaults;
+use crate::holders::Holders;
 use crate::literals::Literals;
 use crate::parts::PartTable;
 use crate::release::Release;
@@ -55,6 +56,8 @@ pub struct Vm {
     pub stops: Stops,
     /// Literals that are to go.
     pub literals: Literals,
+    /// Processes that sleep and hold bundles.
+    pub(crate) holders: Holders,
     /// The timers of all schedulers.
     pub timers: Timers<Vm>,
     /// Monotonic time, system time and the offset between them.
@@ -157,6 +160,7 @@ impl Vm {
             stops: Stops::default(),
             clean_up: CleanUp::new(config.schedulers, config.tuning.cleanup_bytes),
             literals: Literals::default(),
+            holders: Holders::default(),
             timers: Timers::new(config.schedulers),
             clock,
             platform,

@@ -6,7 +6,7 @@ use crate::runtime::Signal;
 use crate::vm::Vm;
 use myriad_heap::{LiteralArea, Payload, shared};
 use myriad_process::Message;
-use myriad_term::{Term, am};
+use myriad_term::{Pid, Term, am};
 
 impl Vm {
     /// Nobody can get at the terms of this area any more who does not refer to them already: it is to go.
@@ -15,9 +15,20 @@ impl Vm {
             return;
         }
         if let Some(collector) = self.literals.wait(area) {
-            let message = Message::new(Payload::immediate(Term::atom(am::copy_literals)), Term::NONE);
-            self.signal_pid(collector, Signal::Message(message));
+            self.have_round(collector);
         }
+    }
+
+    /// Has the collector see to areas that bundles counted, and no longer do.
+    pub(crate) fn look_for_left_literals(&'static self, now_ns: u64) {
+        if let Some(collector) = self.literals.leader_of_left(now_ns) {
+            self.have_round(collector);
+        }
+    }
+
+    fn have_round(&'static self, collector: Pid) {
+        let message = Message::new(Payload::immediate(Term::atom(am::copy_literals)), Term::NONE);
+        self.signal_pid(collector, Signal::Message(message));
     }
 }
 
@@ -32,7 +43,9 @@ impl Ctx<'_> {
                 return Err(Escape::Wait);
             }
             self.state.retry_state = Term::NONE;
-            return Ok(Term::TRUE);
+            if !vm.literals.is_for_nobody() {
+                return Ok(Term::TRUE);
+            }
         }
         let (gone, another) = vm.literals.next_round();
         if !gone.is_empty() {

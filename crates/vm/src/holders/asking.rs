@@ -1,0 +1,35 @@
+//! Processes are noted when they go to sleep, and asked.
+
+use crate::ctx::Ctx;
+use crate::runtime::Signal;
+use crate::vm::Vm;
+use myriad_heap::Holder;
+
+impl Vm {
+    /// Asks some of the processes that are noted, if that seems worth it.
+    pub(crate) fn ask_idle_holders(&'static self, now_ns: u64) {
+        for pid in self.holders.take(now_ns) {
+            self.signal_pid(pid, Signal::Call(Box::new(|ctx| ctx.collect_if_idle())));
+        }
+    }
+}
+
+impl Ctx<'_> {
+    /// The process, which was noted, is asked for a collection.
+    fn collect_if_idle(&mut self) {
+        if self.state.heap.is_asked() && !self.state.flags.gc_disabled {
+            self.state.tasks.get_or_insert_default().need(0);
+            self.state.interrupt();
+        }
+    }
+
+    /// The process goes to sleep, and there is something to note of its heap.
+    #[cold]
+    pub(crate) fn note_holder(&mut self) {
+        match self.state.heap.note_held() {
+            Some(Holder::Sleeps(share)) => self.vm.holders.note(self.pid(), share),
+            Some(Holder::Answers { had, left }) => self.vm.holders.answer(had, left),
+            None => {}
+        }
+    }
+}
