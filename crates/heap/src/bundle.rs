@@ -86,6 +86,16 @@ impl Bundle {
         held
     }
 
+    /// Where the block of the bundle begins in which an address lies.
+    ///
+    /// # Safety
+    /// The address lies in a bundle that is held.
+    #[inline]
+    pub(crate) unsafe fn start(at: *const u64) -> usize {
+        // SAFETY: the caller's promise.
+        unsafe { area::start_of(at) }.addr()
+    }
+
     /// The counted bundle in which an address lies, without touching its count.
     ///
     /// # Safety

@@ -2,16 +2,16 @@
 //! by word, and only what it refers to elsewhere is copied.
 //!
 //! The words above the heap's top are room that a check has made sure of. So they can be written by the instructions that build, in either tier and whatever
-//! becomes of the registers meanwhile, and be given up when the message has them. Where the message is to be made in the usual way after all, they
-//! are the heap's, as ever.
+//! becomes of the registers meanwhile, and be given up when the message has them. Parts that lie in bundles are held, not copied. Where the message is to be made in the
+//! usual way after all, they are the heap's, as ever.
 
-use crate::bundle::{self, LEAST_WORDS};
+use crate::bundle::{self, Bundle, HOLD_WORDS, LEAST_WORDS, hold_in};
 use crate::lasting::Lasting;
 use crate::meter::{self, Work};
 use crate::phases::{self, Phase};
 use crate::transfer::Growing;
 use crate::{Fragment, Heap, Payload};
-use myriad_term::{Term, copy};
+use myriad_term::{Magic, Term, copy};
 use std::ptr;
 
 /// The words in which a message was built.
@@ -85,38 +85,72 @@ impl Heap {
 #[inline(never)]
 unsafe fn payload_with_parts(built: Built, term: Term, limit: usize) -> Option<(Payload, usize)> {
     let (words, lasting) = (built.words, Lasting::now());
+    let mut held = Bundles::default();
     // SAFETY: the caller's promise.
-    let parts = phases::measured(Phase::Size, || unsafe { size_of_parts(built, lasting, limit) })?;
-    let mut fragment = Fragment::with_capacity(words + parts);
+    let parts = phases::measured(Phase::Size, || unsafe { size_of_parts(built, lasting, limit, &mut held) })?;
+    let mut fragment = Fragment::with_capacity(words + parts + held.count * HOLD_WORDS);
     let term = phases::measured(Phase::Copy, || {
         let to = fragment.alloc(words).as_ptr().cast::<Term>();
         // SAFETY: fresh words, as many as were built; the size of the parts with the same predicate.
         unsafe {
             let term = move_to(built, to, term);
             let there = to.addr();
-            let stays = |at: *const u64| at.addr().wrapping_sub(there) < 8 * words || lasting.holds(at);
+            let stays = |at: *const u64| {
+                at.addr().wrapping_sub(there) < 8 * words || lasting.holds(at) || bundle::is_bundled(at)
+            };
             copy::copy_parts(ptr::slice_from_raw_parts_mut(to, words), parts, &mut Growing(&mut fragment), stays);
             term
         }
     });
+    // SAFETY: heap/BU1: the heap holds what its terms lie in.
+    held.each(|at| unsafe { hold_in(&mut Growing(&mut fragment), Magic::clone(&Bundle::at(at))) });
     meter::count(Work::Copy, 1);
     meter::count(Work::CopiedWord, (words + parts) as u64);
     // SAFETY: heap/PL1: what was built lies in the fragment, and so do the copies of its parts.
     Some((unsafe { Payload::of(term, fragment) }, words + parts))
 }
 
-/// Words of the copies of what was not built there; `None`: they are more than `limit`, with them it becomes a bundle, or it holds some.
+/// Bundles in which parts of a message lie, by where they begin.
+#[derive(Default)]
+struct Bundles {
+    starts: [usize; 2],
+    count: usize,
+}
+
+impl Bundles {
+    /// A part lies there. `None`: there are too many.
+    fn add(&mut self, at: *const u64) -> Option<()> {
+        // SAFETY: heap/BU1: the heap holds what its terms lie in.
+        let start = unsafe { Bundle::start(at) };
+        if !self.starts[..self.count].contains(&start) {
+            *self.starts.get_mut(self.count)? = start;
+            self.count += 1;
+        }
+        Some(())
+    }
+
+    fn each(&self, each: impl FnMut(*const u64)) {
+        self.starts[..self.count].iter().map(|start| ptr::with_exposed_provenance(*start)).for_each(each);
+    }
+}
+
+/// Words of the copies of what was not built there, but for parts that lie in bundles, which are noted; `None`: they are more than `limit`, with them it becomes
+/// a bundle, or others of them refer to some.
 ///
 /// # Safety
 /// The words are initialised, and whole objects.
 #[inline(always)]
-unsafe fn size_of_parts(built: Built, lasting: Lasting, limit: usize) -> Option<usize> {
+unsafe fn size_of_parts(built: Built, lasting: Lasting, limit: usize, held: &mut Bundles) -> Option<usize> {
     let mut parts = 0;
     let bundles = bundle::in_use();
     // SAFETY: the caller's promise.
     for term in unsafe { built.terms() } {
         // Headers count as immediate terms.
         if term.is_immediate() || built.holds(*term) {
+            continue;
+        }
+        if bundles && bundle::is_bundled(term.object_ptr()) {
+            held.add(term.object_ptr())?;
             continue;
         }
         parts += if bundles {

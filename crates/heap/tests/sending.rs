@@ -60,6 +60,12 @@ fn a_large_part_is_copied_once_whatever_it_is_sent_in() {
     // What it has received it does not copy at all; what it shares by hand it does once.
     let again = receiver.tuple(&[Term::OK, lists[0]]);
     assert_eq!((receiver.payload(again).1, bundles()), (3, 1));
+    // SAFETY: just built, and nothing else refers to it.
+    let (built, words) = unsafe { receiver.payload_of_built(again, 3, 10) }.expect("what lies in a bundle is held");
+    let mut third = Heap::new(&settings);
+    let mut sent_on = [received(built, &mut third)];
+    collect(&mut third, &mut sent_on);
+    assert_eq!((words, sent_on[0].as_tuple_of::<2>().unwrap()[1], bundles()), (3, lists[0], 1));
     assert_eq!((receiver.share(lists[0]), bundles()), ((lists[0], 0), 1));
     let own = sender.list(&items);
     let (shared, words) = sender.share(own);
@@ -67,6 +73,7 @@ fn a_large_part_is_copied_once_whatever_it_is_sent_in() {
     assert_eq!(sender.payload(shared).1, 0);
 
     drop(sender);
+    drop(third);
     collect(&mut receiver, &mut got[..1]);
     assert_eq!(bundles(), 1);
     drop(receiver);
