@@ -53,9 +53,13 @@ impl Heap {
         );
         // SAFETY: heap/H2: words of the young generation; the caller's promise about what they are.
         let has_parts = unsafe { built.terms() }.iter().any(|word| !word.is_immediate() && !built.holds(*word));
-        if has_parts || phases::is_on() || bundle::in_use() {
+        if bundle::in_use() {
             // SAFETY: the caller's promise.
-            return unsafe { payload_with_parts(built, term, limit) };
+            return unsafe { payload_with_parts::<true>(built, term, limit) };
+        }
+        if has_parts || phases::is_on() {
+            // SAFETY: the caller's promise.
+            return unsafe { payload_with_parts::<false>(built, term, limit) };
         }
         let mut fragment = Fragment::with_capacity(words);
         // SAFETY: fresh words, as many as were built.
@@ -78,16 +82,17 @@ impl Heap {
     }
 }
 
-/// The same of a message with parts that were not built there.
+/// The same of a message with parts that were not built there; are bundles in use?
 ///
 /// # Safety
 /// Of [`Heap::payload_of_built`].
 #[inline(never)]
-unsafe fn payload_with_parts(built: Built, term: Term, limit: usize) -> Option<(Payload, usize)> {
+unsafe fn payload_with_parts<const BUNDLES: bool>(built: Built, term: Term, limit: usize) -> Option<(Payload, usize)> {
     let (words, lasting) = (built.words, Lasting::now());
     let mut held = Bundles::default();
     // SAFETY: the caller's promise.
-    let parts = phases::measured(Phase::Size, || unsafe { size_of_parts(built, lasting, limit, &mut held) })?;
+    let parts =
+        phases::measured(Phase::Size, || unsafe { size_of_parts::<BUNDLES>(built, lasting, limit, &mut held) })?;
     let mut fragment = Fragment::with_capacity(words + parts + held.count * HOLD_WORDS);
     let term = phases::measured(Phase::Copy, || {
         let to = fragment.alloc(words).as_ptr().cast::<Term>();
@@ -96,7 +101,7 @@ unsafe fn payload_with_parts(built: Built, term: Term, limit: usize) -> Option<(
             let term = move_to(built, to, term);
             let there = to.addr();
             let stays = |at: *const u64| {
-                at.addr().wrapping_sub(there) < 8 * words || lasting.holds(at) || bundle::is_bundled(at)
+                at.addr().wrapping_sub(there) < 8 * words || lasting.holds(at) || BUNDLES && bundle::is_bundled(at)
             };
             copy::copy_parts(ptr::slice_from_raw_parts_mut(to, words), parts, &mut Growing(&mut fragment), stays);
             term
@@ -140,26 +145,30 @@ impl Bundles {
 /// # Safety
 /// The words are initialised, and whole objects.
 #[inline(always)]
-unsafe fn size_of_parts(built: Built, lasting: Lasting, limit: usize, held: &mut Bundles) -> Option<usize> {
+unsafe fn size_of_parts<const BUNDLES: bool>(
+    built: Built,
+    lasting: Lasting,
+    limit: usize,
+    held: &mut Bundles,
+) -> Option<usize> {
     let mut parts = 0;
-    let bundles = bundle::in_use();
     // SAFETY: the caller's promise.
     for term in unsafe { built.terms() } {
         // Headers count as immediate terms.
         if term.is_immediate() || built.holds(*term) {
             continue;
         }
-        if bundles && bundle::is_bundled(term.object_ptr()) {
+        if BUNDLES && bundle::is_bundled(term.object_ptr()) {
             held.add(term.object_ptr())?;
             continue;
         }
-        parts += if bundles {
+        parts += if BUNDLES {
             bundle::small_size(*term, |at| lasting.holds(at)).ok()?
         } else {
             copy::size_within(*term, limit - parts, |at| lasting.holds(at))?
         };
     }
-    (!bundles || built.words + parts < LEAST_WORDS).then_some(parts)
+    (!BUNDLES || built.words + parts < LEAST_WORDS).then_some(parts)
 }
 
 /// Moves what was built to other words: where the term leads then.
