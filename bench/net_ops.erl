@@ -56,8 +56,8 @@ cases() ->
      {http_64, fun() -> tcp([{packet, http_bin}, {active, false}], fun http/1) end, {64, 600, fun request/1}},
      {http_1024, fun() -> tcp([{packet, http_bin}, {active, false}], fun http/1) end, {1024, 40, fun request/1}},
      {connects, fun() -> tcp([{active, false}], fun echo_false/1) end, {16, 250, fun connects/1}},
-     {megabyte_in, fun() -> tcp([{packet, 4}, {active, once}], fun swallow/1) end, {2, 150, fun megabyte/1}},
-     {megabyte_out, fun() -> tcp([{packet, 4}, {active, once}], fun pour/1) end, {2, 150, fun fetch/1}},
+     {megabyte_in, fun() -> tcp([{packet, 4}, {active, once}], fun swallow/1) end, {2, 1500, fun megabyte/1}},
+     {megabyte_out, fun() -> tcp([{packet, 4}, {active, once}], fun pour/1) end, {2, 1500, fun fetch/1}},
      {udp_32, fun udp/0, {32, 1500, fun datagram/1}}].
 
 %% The server.

@@ -15,6 +15,9 @@
 //!     (so where few are active they meet all events, and the others sleep); when a scheduler that is not busy itself calls its driver while the I/O thread waits for its home too, then the port is at home with that scheduler from now on; and when
 //!     the I/O thread has taken some events of it from a scheduler's poller, with the I/O thread. What is in the hands of another thread by then is still served there; the port's turn decides.
 //! W5. A scheduler looks whether it has descriptors, and sleeps by its parker if not. Who registers the first one of another scheduler wakes it afterwards.
+//! W6. Before it waits, the I/O thread rests where all schedulers are busy and many processes wait for each: one that an event makes runnable would wait behind them, and to be
+//!     woken for each event by itself would cost a change of threads that the schedulers pay for. It rests for as long as the shortest turns of those that wait take, and
+//!     not longer than a millisecond; a scheduler without work ends that, and so does who tells the thread something.
 //!
 //! At home with the I/O thread are signals, standard input at boot, and what dirty schedulers and private threads arm.
 //! In the sequential VM there is no such thread, and one poller: its scheduler waits there, looks at it while it is busy, and does the I/O
@@ -39,7 +42,7 @@ use self::watch::{Armed, BOTH};
 use super::{Port, System, Task};
 use myriad_sched::Readiness;
 use myriad_sched::microstate::{State, within};
-use myriad_sync::atomic::Ordering;
+use myriad_sync::atomic::{AtomicBool, Ordering};
 use myriad_sync::thread::CAN_SPAWN;
 use myriad_sync::{Arc, LockClass, Mutex, Parker};
 use myriad_term::Port as PortId;
@@ -65,6 +68,10 @@ const CALL: u64 = 1 << 61;
 const SOCKET: u64 = 1 << 59;
 /// So many events of a port the I/O thread takes from a scheduler's poller before the port moves to its own (W4).
 const TAKEN: u8 = 16;
+/// The I/O thread rests where so many processes or more wait for each active scheduler, for each of them so long, and not longer than that in all (W6).
+const LONG_QUEUE: usize = 16;
+const TURN: Duration = Duration::from_micros(10);
+const MOST_REST: Duration = Duration::from_millis(1);
 /// As much as OTP reads at a time.
 const READ: usize = 64 << 10;
 
@@ -89,6 +96,8 @@ pub(super) struct Poll {
     pub(super) pollers: Pollers,
     /// How the I/O thread is told that there is something in its lists.
     thread: Parker,
+    /// It rests (W6).
+    rests: AtomicBool,
     ready: Mutex<Vec<u64>>,
     later: Mutex<Vec<Job>>,
     programs: Programs,
@@ -107,6 +116,30 @@ thread_local! {
 }
 
 impl Poll {
+    /// In the I/O thread: lets events come together whose processes would have to wait anyhow (W6); whether it was told of something meanwhile.
+    fn rest(&self, system: &System) -> bool {
+        let schedulers = &system.vm.schedulers;
+        let waiting: usize = schedulers.iter().map(|queue| queue.len()).sum();
+        let each = waiting / schedulers.active().max(1);
+        if each < LONG_QUEUE || schedulers.has_idle() {
+            return false;
+        }
+        let time = TURN.saturating_mul(u32::try_from(each).unwrap_or(u32::MAX)).min(MOST_REST);
+        // Relaxed: a scheduler that does not see it lets the thread rest to its end.
+        self.rests.store(true, Ordering::Relaxed);
+        let was_told = self.thread.park(Some(time));
+        self.rests.store(false, Ordering::Relaxed);
+        was_told
+    }
+
+    /// A scheduler has nothing to run: the I/O thread rests no longer (W6).
+    fn end_rest(&self) {
+        // Relaxed: as in `rest`.
+        if self.rests.load(Ordering::Relaxed) {
+            self.thread.unpark();
+        }
+    }
+
     /// For so many schedulers.
     ///
     /// # Errors
@@ -116,6 +149,7 @@ impl Poll {
         Ok(Poll {
             pollers: Pollers::new(schedulers)?,
             thread: Parker::new(),
+            rests: AtomicBool::new(false),
             ready: Mutex::new(&READY_CLASS, Vec::new()),
             later: Mutex::new(&LATER_CLASS, Vec::new()),
             programs: Programs::new(&PROGRAMS_CLASS),
@@ -376,6 +410,7 @@ pub(super) struct Waiting(pub(super) &'static System);
 impl Readiness for Waiting {
     fn wait(&self, scheduler: usize, timeout: Option<Duration>, was_woken: &dyn Fn() -> bool) -> bool {
         let poll = &self.0.poll;
+        poll.end_rest();
         let Some(poller) = poll.pollers.waited_in_by(scheduler).filter(|poller| !CAN_SPAWN || poller.has_any()) else {
             return false;
         };
@@ -470,6 +505,7 @@ pub(super) fn start(system: &'static System) -> Result<(), String> {
     let turn = move |may_wait: bool| {
         let poll = &system.poll;
         slot.park();
+        let may_wait = may_wait && !poll.rest(system);
         let busy = !may_wait || !poll.ready.lock().is_empty();
         let outside = poll.pollers.common.wait.begin();
         if !poll.thread.take_notice() || !may_wait {

@@ -17,7 +17,7 @@ use myriad_heap::Draft;
 use myriad_term::{Build, Pid, Term, TermRef, am};
 use rustix::io::Errno;
 use rustix::net::addr::SocketAddrStorage;
-use rustix::net::{SocketAddrAny, SocketType};
+use rustix::net::{RecvFlags, SendFlags, SocketAddrAny, SocketType};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
@@ -148,7 +148,10 @@ impl Udp {
                 return port.again();
             }
             left -= 1;
-            match receive_message(fd, &mut buffer[..room], self.socket.options.tells_ancillary()) {
+            let room = &mut buffer[..room];
+            let received =
+                if self.socket.options.tells_ancillary() { receive_message(fd, room) } else { receive(fd, room) };
+            match received {
                 Ok(Datagram { count, from, beside }) => {
                     self.socket.statistics.received.count(count);
                     self.deliver(port, &from, &beside, &buffer[..count]);
@@ -218,8 +221,8 @@ impl Udp {
         self.socket.statistics.sent.count(data.len());
         let fd = self.socket.fd()?;
         crate::file::retry(|| match to {
-            Some(to) => to.with(|to| send_message(fd, Some(to), &control, data)),
-            None => send_message(fd, None, &control, data),
+            Some(to) => to.with(|to| send_to(fd, Some(to), &control, data)),
+            None => send_to(fd, None, &control, data),
         })?;
         Ok(())
     }
@@ -253,8 +256,14 @@ struct Datagram {
     beside: Vec<(u8, i32)>,
 }
 
-/// Receives one datagram, and with `beside` what the system tells beside it.
-fn receive_message(fd: BorrowedFd<'_>, buffer: &mut [u8], beside: bool) -> Result<Datagram, Errno> {
+/// Receives one datagram without what the system tells beside it.
+fn receive(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<Datagram, Errno> {
+    let (count, _, from) = rustix::net::recvfrom(fd, buffer, RecvFlags::empty())?;
+    Ok(Datagram { count, from: from.map_or(Address::Unspecified, Address::of), beside: Vec::new() })
+}
+
+/// Receives one datagram, and what the system tells beside it.
+fn receive_message(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<Datagram, Errno> {
     let mut storage = MaybeUninit::<SocketAddrStorage>::zeroed();
     let mut control = [0u64; 32];
     let mut slice = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
@@ -263,9 +272,7 @@ fn receive_message(fd: BorrowedFd<'_>, buffer: &mut [u8], beside: bool) -> Resul
     header.msg_name = storage.as_mut_ptr().cast();
     header.msg_namelen = size_of::<SocketAddrStorage>() as libc::socklen_t;
     (header.msg_iov, header.msg_iovlen) = (&raw mut slice, 1);
-    if beside {
-        (header.msg_control, header.msg_controllen) = (control.as_mut_ptr().cast(), size_of_val(&control));
-    }
+    (header.msg_control, header.msg_controllen) = (control.as_mut_ptr().cast(), size_of_val(&control));
     // SAFETY: all that the header names is live and as long as it says.
     let count = unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut header, 0) };
     let count = usize::try_from(count).map_err(|_| last_error())?;
@@ -277,7 +284,16 @@ fn receive_message(fd: BorrowedFd<'_>, buffer: &mut [u8], beside: bool) -> Resul
     };
     let len = header.msg_controllen.min(size_of_val(&control));
     let told: Vec<u8> = control.iter().flat_map(|word| word.to_ne_bytes()).take(len).collect();
-    Ok(Datagram { count, from, beside: if beside { ancillary::parse(&told) } else { Vec::new() } })
+    Ok(Datagram { count, from, beside: ancillary::parse(&told) })
+}
+
+/// Sends one datagram, with control messages if there are any.
+fn send_to(fd: BorrowedFd<'_>, to: Option<&SocketAddrAny>, control: &[u8], data: &[u8]) -> Result<(), Errno> {
+    match to {
+        _ if !control.is_empty() => send_message(fd, to, control, data),
+        Some(to) => rustix::net::sendto(fd, data, SendFlags::NOSIGNAL, to).map(|_| ()),
+        None => rustix::net::send(fd, data, SendFlags::NOSIGNAL).map(|_| ()),
+    }
 }
 
 /// Sends one datagram, with control messages.
@@ -289,9 +305,7 @@ fn send_message(fd: BorrowedFd<'_>, to: Option<&SocketAddrAny>, control: &[u8], 
         (header.msg_name, header.msg_namelen) = (to.as_ptr().cast_mut().cast(), to.addr_len());
     }
     (header.msg_iov, header.msg_iovlen) = (&raw mut slice, 1);
-    if !control.is_empty() {
-        (header.msg_control, header.msg_controllen) = (control.as_ptr().cast_mut().cast(), control.len());
-    }
+    (header.msg_control, header.msg_controllen) = (control.as_ptr().cast_mut().cast(), control.len());
     // SAFETY: all that the header names is live and as long as it says, and is only read.
     let sent = unsafe { libc::sendmsg(fd.as_raw_fd(), &raw const header, libc::MSG_NOSIGNAL) };
     if sent < 0 { Err(last_error()) } else { Ok(()) }
