@@ -97,7 +97,8 @@ measured(Parts, Times, Program) ->
     Passed = erlang:convert_time_unit(erlang:monotonic_time() - Start, native, nanosecond),
     %% Without what looking at the clocks takes.
     Took = max(0, processor_time() - Processor - (Processor - Earlier)),
-    Grown = [After - B || {After, B} <- lists:zip(Parts(), Before)],
+    %% The length of a tick is estimated anew at each look, so a part that took nothing may have lost a little.
+    Grown = [max(0, After - B) || {After, B} <- lists:zip(Parts(), Before)],
     [Ns div Times || Ns <- [Passed, Took | Grown]].
 
 %% Nanoseconds of send, size, copy, minor and major collections; of all collections; or none.

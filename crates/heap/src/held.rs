@@ -6,7 +6,6 @@
 //! A minor collection does not look at the old generation, so what that refers to stays until a fullsweep, and a minor one has nothing to do with it.
 
 use crate::bundle::{Bundle, FIRST};
-use crate::idle::Watch;
 use myriad_term::boxed::Header;
 use myriad_term::{Boxed, Kind, Magic, OffHeap, Term};
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,6 +59,18 @@ struct Sent {
     term: Term,
     copy: Term,
     bundle: Magic,
+}
+
+/// What is known of a heap that holds bundles ([`crate::idle`]).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) enum Watch {
+    /// Nobody knows of it.
+    #[default]
+    Unknown,
+    /// It was noted when it had been collected so often.
+    Noted(u32),
+    /// It was asked, when it had this share, and collects.
+    Asked(usize),
 }
 
 /// The bundles that a heap holds.

@@ -11,21 +11,10 @@
 //! ```
 
 use crate::heap::{Heap, TO_NOTE};
+use crate::held::Watch;
 
 /// Words of bundles that are many.
 const MANY: usize = if cfg!(test) { 60 } else { 1024 };
-
-/// What is known of a heap that holds bundles.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) enum Watch {
-    /// Nobody knows of it.
-    #[default]
-    Unknown,
-    /// It was noted when it had been collected so often.
-    Noted(u32),
-    /// It was asked, when it had this share, and collects.
-    Asked(usize),
-}
 
 /// What there is to note of a heap whose process goes to sleep.
 #[must_use]
