@@ -194,7 +194,7 @@ impl<'a> Cores<'a> {
         let dirty = vm.scheduler_local(vm.config.schedulers, true)?;
         dirty.slot.park();
         // What the cores run reports to it, and lives as long as the process.
-        let outside = clock.io_turns().map(|turns| Outside::new(turns, cores.len(), machine.topology.cores));
+        let outside = clock.io_turns().map(|turn| Outside::new(turn, cores.len(), machine.topology.cores));
         let places = (placement.processors() + usize::from(outside.is_some())).min(machine.topology.cores);
         let contention = Box::leak(Box::new(Contention::new(&machine.topology, places)));
         let memory = Memory::new(&machine.memory, machine.topology.cores);

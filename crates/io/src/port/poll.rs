@@ -116,25 +116,25 @@ thread_local! {
 }
 
 impl Poll {
-    /// In the I/O thread: lets events come together whose processes would have to wait anyhow (W6); whether it was told of something meanwhile.
-    fn rest(&self, system: &System) -> bool {
-        let schedulers = &system.vm.schedulers;
-        let waiting: usize = schedulers.iter().map(|queue| queue.len()).sum();
-        let each = waiting / schedulers.active().max(1);
-        if each < LONG_QUEUE || schedulers.has_idle() {
+    /// In the I/O thread, whose turn may wait or not: rests for that time first, if for any, so that events come together whose processes would have to wait anyhow (W6).
+    /// May it still wait? Not if it was told of something meanwhile.
+    fn may_wait(&self, may_wait: bool, rest: impl FnOnce() -> Option<Duration>) -> bool {
+        // A rest is a wait, too: where time is not the machine's, nobody rests.
+        if !may_wait {
             return false;
         }
-        let time = TURN.saturating_mul(u32::try_from(each).unwrap_or(u32::MAX)).min(MOST_REST);
+        let Some(time) = rest() else { return true };
         // Relaxed: a scheduler that does not see it lets the thread rest to its end.
         self.rests.store(true, Ordering::Relaxed);
         let was_told = self.thread.park(Some(time));
+        // Relaxed: a scheduler that still sees it wakes the thread once for nothing.
         self.rests.store(false, Ordering::Relaxed);
-        was_told
+        !was_told
     }
 
     /// A scheduler has nothing to run: the I/O thread rests no longer (W6).
     fn end_rest(&self) {
-        // Relaxed: as in `rest`.
+        // Relaxed: as in `may_wait`.
         if self.rests.load(Ordering::Relaxed) {
             self.thread.unpark();
         }
@@ -198,6 +198,18 @@ impl Poll {
             self.pollers.wait(poller, timeout, &mut hands.events);
         });
     }
+}
+
+/// How long the I/O thread rests before it waits, if it does (W6).
+fn rest(system: &System) -> Option<Duration> {
+    let schedulers = &system.vm.schedulers;
+    let waiting: usize = schedulers.iter().map(|queue| queue.len()).sum();
+    rest_of(waiting / schedulers.active().max(1)).filter(|_| !schedulers.has_idle())
+}
+
+/// As [`rest`], where all schedulers are busy and so many processes wait for each.
+fn rest_of(each: usize) -> Option<Duration> {
+    (each >= LONG_QUEUE).then(|| TURN.saturating_mul(u32::try_from(each).unwrap_or(u32::MAX)).min(MOST_REST))
 }
 
 fn port_ready(system: &'static System, key: u64, flags: EventFlags, buffer: &mut [u8]) {
@@ -505,7 +517,7 @@ pub(super) fn start(system: &'static System) -> Result<(), String> {
     let turn = move |may_wait: bool| {
         let poll = &system.poll;
         slot.park();
-        let may_wait = may_wait && !poll.rest(system);
+        let may_wait = poll.may_wait(may_wait, || rest(system));
         let busy = !may_wait || !poll.ready.lock().is_empty();
         let outside = poll.pollers.common.wait.begin();
         if !poll.thread.take_notice() || !may_wait {
@@ -526,4 +538,26 @@ pub(super) fn start(system: &'static System) -> Result<(), String> {
         }
     };
     myriad_sync::thread::spawn("io_poll", body).map(drop).map_err(|e| format!("cannot start the I/O thread: {e}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_queues_have_the_io_thread_rest_but_not_for_long() {
+        assert_eq!(rest_of(LONG_QUEUE - 1), None);
+        assert_eq!(rest_of(LONG_QUEUE), Some(TURN * 16));
+        assert_eq!((rest_of(1000), rest_of(usize::MAX)), (Some(MOST_REST), Some(MOST_REST)));
+    }
+
+    /// So that none of a simulated machine's turns, which may not wait, takes real time.
+    #[test]
+    fn a_turn_that_may_not_wait_does_not_rest() {
+        let poll = Poll::new(1).unwrap();
+        assert!(!poll.may_wait(false, || unreachable!("it rests")));
+        assert!(poll.may_wait(true, || None) && poll.may_wait(true, || Some(TURN)));
+        poll.notify();
+        assert!(!poll.may_wait(true, || Some(Duration::from_secs(3600))), "it was told of something");
+    }
 }

@@ -6,9 +6,10 @@
 
 use super::{Core, Cores, State};
 use crate::clients;
+use crate::clock::IoTurn;
 use crate::machine::MOST_CORES;
 use myriad_heap::meter;
-use myriad_sched::{IoTurns, Readiness};
+use myriad_sched::Readiness;
 use myriad_sync::cost;
 use std::cmp::Reverse;
 
@@ -19,7 +20,7 @@ const EXCHANGE_NS: u64 = 4000;
 
 /// What there is besides cores.
 pub(super) struct Outside {
-    io_turns: IoTurns,
+    io_turn: IoTurn,
     /// As whom the I/O thread accesses lines.
     place: usize,
     /// When its turn is over.
@@ -30,8 +31,8 @@ pub(super) struct Outside {
 
 impl Outside {
     /// For this machine, where the program has ports.
-    pub(super) fn new(io_turns: IoTurns, schedulers: usize, places: usize) -> Outside {
-        Outside { io_turns, place: schedulers.min(places - 1), busy_until: 0, is_due: false }
+    pub(super) fn new(io_turn: IoTurn, schedulers: usize, places: usize) -> Outside {
+        Outside { io_turn, place: schedulers.min(places - 1), busy_until: 0, is_due: false }
     }
 }
 
@@ -107,7 +108,7 @@ impl Cores<'_> {
         outside.is_due = false;
         self.contention.begin(outside.place, at);
         myriad_sched::leave_scheduler();
-        cost::run_on(number, self.contention, || (outside.io_turns)(false));
+        cost::run_on(number, self.contention, || (outside.io_turn)());
         let shared = self.contention.end();
         let worked = self.machine.costs.of(&meter::take(), 0, &mut Default::default());
         let took = shared.lines + shared.locks + worked.running + worked.messages + POLL_NS;
