@@ -179,6 +179,9 @@ impl<'p, const ALONE: bool> Promoter<'p, ALONE> {
     }
 
     /// The first word of a young object.
+    ///
+    /// # Safety
+    /// It begins there.
     #[inline(always)]
     unsafe fn first(&self, at: *mut u64) -> u64 {
         // SAFETY: the caller's object, whose first word is written by `mark_moved` alone.
@@ -186,9 +189,12 @@ impl<'p, const ALONE: bool> Promoter<'p, ALONE> {
     }
 
     /// It has moved, if its first word is still this; else gives the word that stands there now. What `may_be_two` has moved whatever stands there (PR2).
+    ///
+    /// # Safety
+    /// A young object begins there, of which [`Promoter::first`] has given `from`.
     #[inline(always)]
     unsafe fn mark_moved(&self, at: *mut u64, from: u64, to: u64, may_be_two: bool) -> Result<(), u64> {
-        // SAFETY: PR1.
+        // SAFETY: the caller's object, whose first word is written in these ways alone (PR1).
         unsafe {
             if ALONE {
                 *at = to;
@@ -224,6 +230,9 @@ impl<'p, const ALONE: bool> Promoter<'p, ALONE> {
     }
 
     /// The word of the copy of an object that stays for some process.
+    ///
+    /// # Safety
+    /// `word` leads to such an object.
     #[cold]
     #[inline(never)]
     unsafe fn copy_of_pinned(&mut self, word: u64) -> u64 {
@@ -238,9 +247,12 @@ impl<'p, const ALONE: bool> Promoter<'p, ALONE> {
     }
 
     /// Moves a boxed object; gives its new word.
+    ///
+    /// # Safety
+    /// It is a young one of the heap, moved or not, and stays for nobody.
     #[inline(always)]
     unsafe fn boxed(&mut self, at: *mut u64) -> u64 {
-        // SAFETY: at `at` a young object begins, which has moved or not; heap.copy/C1.
+        // SAFETY: the caller's promise; heap.copy/C1.
         unsafe {
             let header = self.first(at);
             if !Term::from_raw(header).is_header() {
@@ -266,6 +278,9 @@ impl<'p, const ALONE: bool> Promoter<'p, ALONE> {
     }
 
     /// Moves a list cell and those behind its tail; writes the new word of the first to `slot`.
+    ///
+    /// # Safety
+    /// The cell is a young one of the heap, moved or not, and stays for nobody; `slot` is nobody else's.
     #[inline(always)]
     unsafe fn list(&mut self, cell: *mut u64, slot: *mut u64) {
         let (mut cell, mut slot) = (cell, slot);

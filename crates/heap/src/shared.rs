@@ -366,13 +366,16 @@ pub unsafe fn collect(world: &mut impl World, stop: &Stop<'_>) -> Vec<Help> {
 }
 
 /// What stays where it is, and how many words are young.
+///
+/// # Safety
+/// All processes are stopped.
 unsafe fn find_pinned(active: &mut [impl Process], into_old: &mut Vec<u64>) -> (Pinned, usize) {
     let (mut pinned, mut words) = (Pinned::default(), 0);
     for process in active {
         words += process.heap().all_young_words();
         if process.is_pinned() {
             process.with_roots(&mut |heap, roots| {
-                // SAFETY: the roots' words are words of the heap.
+                // SAFETY: the roots' words are words of the heap, which nobody changes now.
                 each_root(heap, roots, |word| unsafe { pinned.pin(word, into_old) });
             });
         }
@@ -382,6 +385,9 @@ unsafe fn find_pinned(active: &mut [impl Process], into_old: &mut Vec<u64>) -> (
 }
 
 /// Moves all that lives and is not pinned to the old generation; gives its words.
+///
+/// # Safety
+/// All processes are stopped; these are all that may refer to what is young, which has at most so many words.
 unsafe fn promote<P: Process>(
     active: &mut [P],
     stop: &Stop<'_>,
@@ -398,7 +404,7 @@ unsafe fn promote<P: Process>(
     let (gaps, opened) = Gaps::open(old, words);
     let range = Span::new(old.old_start, old.old_end);
     let promotion = Promotion::new(range, Span::of(literal::range()), pinned, gaps);
-    // SAFETY: the caller's promise: these are all roots, and the old generation has room for all that is young (heap/C1).
+    // SAFETY: the caller's promise: the roots of these are all roots, and the old generation has room for all that is young (heap.copy/C1).
     unsafe {
         let began = (stop.now_ns)();
         let mut first = Promoter::<true>::new(&promotion);

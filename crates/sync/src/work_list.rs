@@ -97,6 +97,7 @@ impl<T> Worker<'_, T> {
         list.looking.fetch_add(1, Relaxed);
         let mut backoff = Backoff::new();
         let found = loop {
+            // Relaxed: before the lock is taken, so the change of who leaves something after this look under the lock comes after what was seen.
             let seen = list.news.load(Relaxed);
             let mut state = list.state.lock();
             if let Some(piece) = state.pieces.pop() {
@@ -111,6 +112,7 @@ impl<T> Worker<'_, T> {
                 backoff.pause();
             }
         };
+        // Relaxed: as above.
         list.looking.fetch_sub(1, Relaxed);
         found
     }
