@@ -1,11 +1,12 @@
 //! Counts of literal areas by bundles, whose words nobody may replace when an area goes (heap.literal/L4).
 //!
 //! A table has for each page of the range of literals what is known of its area: so an address leads to the count. An area that bundles count when it is
-//! to go stays announced, so that no others come to count it, and goes when the last of them has gone.
+//! to go stays announced, so that no others come to count it, and goes when the last of them has gone (sync.announcements/AN2).
 
 use crate::literal::{self, PAGE};
 use crate::reserved;
-use myriad_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use myriad_sync::announcements::Mark;
+use myriad_sync::atomic::{AtomicPtr, Ordering};
 use myriad_sync::{Count, OnceLock};
 use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
@@ -34,8 +35,8 @@ pub(crate) fn set_known(start: *const u64, words: usize, known: *mut Known) {
 
 /// What is known of an area, by the addresses of its terms. It is there as long as the area.
 pub(crate) struct Known {
-    /// The announcement by which the area is to go; 0: none.
-    going: AtomicU64,
+    /// The announcement by which the area is to go (heap.lasting/LA1).
+    pub(crate) going: Mark,
     /// The area itself, and the bundles that refer to it (heap.literal/L4).
     count: Count,
     /// It never goes, so nobody counts it.
@@ -45,7 +46,7 @@ pub(crate) struct Known {
 impl Known {
     /// Of a new area.
     pub(crate) fn new(stays: bool) -> NonNull<Known> {
-        NonNull::from(Box::leak(Box::new(Known { going: AtomicU64::new(0), count: Count::new(), stays })))
+        NonNull::from(Box::leak(Box::new(Known { going: Mark::new(), count: Count::new(), stays })))
     }
 
     /// # Safety
@@ -58,20 +59,6 @@ impl Known {
     /// Does a bundle count it?
     pub(crate) fn is_counted(&self) -> bool {
         !self.count.is_one()
-    }
-
-    /// It is to go by the announcement of this number, or by an earlier one.
-    pub(crate) fn announce(&self, number: u64) {
-        // Relaxed: one thread at a time announces, and the publication of the number orders it (heap.lasting/LA1).
-        if self.going.load(Ordering::Relaxed) == 0 {
-            self.going.store(number, Ordering::Relaxed);
-        }
-    }
-
-    /// Is it to go, by one of so many announcements?
-    pub(crate) fn is_announced(&self, announcements: u64) -> bool {
-        // Relaxed: heap.lasting/LA1.
-        (1..=announcements).contains(&self.going.load(Ordering::Relaxed))
     }
 }
 

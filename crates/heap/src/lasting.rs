@@ -1,18 +1,19 @@
 //! Which literals last: those that a copy of a term between heaps may share, as their areas are not about to go (heap.literal/L3).
 //!
-//! LA1. A copy first counts the words it needs and then takes them, so both passes see the same literals: those of the moment when it began. An area
-//!      is marked with the number of its announcement before that number is published, and marks stay; so who knows of an announcement sees
-//!      its marks, and takes no notice of those that came later.
+//! LA1. A copy first counts the words it needs and then takes them, so both passes see the same literals: those of the moment when it began
+//!      (sync.announcements/AN1).
 
 use crate::area_count::known;
 use crate::literal::{LiteralRanges, range};
-use myriad_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use myriad_sync::Announcements;
+use myriad_sync::announcements::AsOf;
+use myriad_sync::atomic::{AtomicUsize, Ordering};
 
 /// The addresses between which literals are about to go; none if the end is 0.
 static GOING_START: AtomicUsize = AtomicUsize::new(0);
 static GOING_END: AtomicUsize = AtomicUsize::new(0);
 /// Announcements so far.
-static ANNOUNCED: AtomicU64 = AtomicU64::new(0);
+static ANNOUNCED: Announcements = Announcements::new();
 
 /// From now on copies of terms between heaps take the literals of these areas along (heap.literal/L3), and of others between them that were announced before. One call at
 /// a time; the areas are live.
@@ -20,15 +21,10 @@ pub fn set_going(areas: &LiteralRanges) {
     debug_assert!(areas.lie_apart(), "L3: the areas that are to go are not in order, so the last does not end them");
     let start = areas.ranges.first().map_or(0, |range| range.0);
     let end = areas.ranges.last().map_or(0, |range| range.1);
-    // Relaxed: one thread at a time writes it.
-    let number = ANNOUNCED.load(Ordering::Relaxed) + 1;
     let base = range().0;
-    for (start, _) in &areas.ranges {
-        // SAFETY: the area is live, and so is what is known of it.
-        known(base, std::ptr::without_provenance(*start)).inspect(|known| unsafe { known.as_ref() }.announce(number));
-    }
-    // Release: pairs with the Acquire in `Lasting::now`: who knows of this announcement sees it in the areas, too.
-    ANNOUNCED.store(number, Ordering::Release);
+    let known = areas.ranges.iter().filter_map(|(start, _)| known(base, std::ptr::without_provenance(*start)));
+    // SAFETY: the areas are live, and so is what is known of them.
+    ANNOUNCED.announce(known.map(|known| &unsafe { known.as_ref() }.going));
     // Relaxed: the collector of literals waits for thread progress before it relies on it, which orders it (heap.literal/L3).
     GOING_START.store(start, Ordering::Relaxed);
     GOING_END.store(end, Ordering::Relaxed);
@@ -43,7 +39,7 @@ pub(crate) struct Lasting {
     len: usize,
     going: (usize, usize),
     /// Announcements that count.
-    announced: u64,
+    announced: AsOf,
 }
 
 impl Lasting {
@@ -53,8 +49,7 @@ impl Lasting {
         let (base, len) = range();
         // Relaxed: see `set_going`.
         let going = (GOING_START.load(Ordering::Relaxed), GOING_END.load(Ordering::Relaxed));
-        // Acquire: pairs with the Release in `set_going`.
-        Lasting { base, len, going, announced: ANNOUNCED.load(Ordering::Acquire) }
+        Lasting { base, len, going, announced: ANNOUNCED.now() }
     }
 
     /// Is this one of them?
@@ -68,6 +63,6 @@ impl Lasting {
     #[cold]
     fn is_going(self, at: *const u64) -> bool {
         // SAFETY: the caller has the term, so its area is there.
-        known(self.base, at).is_none_or(|known| unsafe { known.as_ref() }.is_announced(self.announced))
+        known(self.base, at).is_none_or(|known| unsafe { known.as_ref() }.going.is_announced(self.announced))
     }
 }

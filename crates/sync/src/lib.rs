@@ -45,6 +45,7 @@
 //! | [`idle`], [`outside_wait`] | which threads sleep without work, and which of them wait for events: waking as few as possible |
 //! | [`safepoint`] | stopping the world |
 //! | [`entry_words`] | where code is entered, while several things decide it |
+//! | [`announcements`] | which things are announced to go, seen in the same way as long as one looks |
 //! | [`exit_flag`] | an object ends while others give it things |
 //! | [`pins`] | an object goes, and who reads it for long keeps it from being freed |
 //! | [`published`] | an object that is published once |
@@ -135,6 +136,7 @@ macro_rules! acquire_fence {
 
 mod backend;
 
+pub mod announcements;
 pub mod backoff;
 pub mod biased_lock;
 pub mod bits;
@@ -208,6 +210,7 @@ pub mod work_list;
 
 pub use backend::{atomic, cell, statics, thread};
 
+pub use announcements::Announcements;
 pub use backoff::{Backoff, spin_hint};
 pub use biased_lock::{BiasGuard, BiasedLock};
 pub use bits::{Adverts, Bits};

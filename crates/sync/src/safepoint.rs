@@ -248,7 +248,9 @@ mod tests {
 }
 
 /// Caught when tried: no fence in `request`, none in `leave`; Relaxed for the Release of the increment, the Acquire of
-/// `stopped`, the Release of `release` or the Acquire of `block`; no second look in `block`, no look in `stand`; a sleeper that is not woken.
+/// `stopped`, the Release of `release` or the Acquire of `block`; no second look in `block`, no look in `stand`; a sleeper that is not woken. `call`
+/// has no ordering to weaken, for the lock orders what is left; caught are: no wake in it; a word that it does not change; a call before the thing is left; a sleeper that looks for requests
+/// after it has looked for the thing.
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::Safepoint;
@@ -258,8 +260,10 @@ mod loom_tests {
     };
     use crate::cell::UnsafeCell;
     use crate::parker::Parker;
+    use crate::{LockClass, Mutex};
     use loom::thread;
     use std::sync::Arc;
+    use std::time::Duration;
 
     /// A mutator's own state, which a requester looks at when all have stopped.
     struct World {
@@ -401,6 +405,34 @@ mod loom_tests {
             self.returned.store(true, Release);
             self.parker.unpark();
         }
+    }
+
+    /// One who is stopped sleeps, and is called for what was left under a lock: if the call were missed it would sleep until the release, which waits for it here.
+    #[test]
+    fn loom_one_that_sleeps_is_called() {
+        static CLASS: LockClass = LockClass::new("called_model", 1);
+        loom::model(|| {
+            let world = Arc::new((Safepoint::new(), Mutex::new(&CLASS, false)));
+            world.0.request();
+            let sleeper = {
+                let world = world.clone();
+                thread::spawn(move || {
+                    let (safepoint, left) = &*world;
+                    safepoint.block(|seen| {
+                        let found = *left.lock();
+                        if !found {
+                            safepoint.wait_for_release(seen, Duration::MAX);
+                        }
+                        !found
+                    });
+                })
+            };
+            let (safepoint, left) = &*world;
+            *left.lock() = true;
+            safepoint.call();
+            sleeper.join().unwrap();
+            safepoint.release();
+        });
     }
 
     #[test]
