@@ -21,9 +21,8 @@
 //! | `sending` | what a process sends, places to be shared, or gets of its parent |
 //! | [`literal`] | [`LiteralArea`]: the literals of a module, in one reserved address range |
 //! | [`shared`], `one_heap`, `segment` | one heap of all processes: its collection, what is young of it |
-//! | `promotion`, `company`, `pinned`, `gathering` | of that collection: moving what lives, on several threads; whether to call them; what stays in place; the roots of a marking |
+//! | `promotion`, `company`, `pinned`, `gathering`, `going_literals` | of that collection: moving what lives, on several threads; whether to call them; what stays in place, and what is left of the rest; the roots of a marking; literals that go |
 //! | `lasting`, `area_count` | the literals that a copy may share; how many bundles refer to an area |
-//! | [`shared`], `one_heap`, `pinned` | one heap of all processes: its collection, what is young of it, what stays in place |
 //! | `term_walk`, [`heap_walk`] | calling with each term of an area, with each object |
 //! | `purge` | does a heap still hold literals of an area; copies them out |
 //! | [`settings`], [`sizes`] | what the user may set; the table of block sizes |
@@ -60,6 +59,7 @@ mod due;
 pub mod fragment;
 mod gaps;
 mod gathering;
+mod going_literals;
 pub mod heap;
 pub mod heap_walk;
 mod held;

@@ -3,14 +3,16 @@
 //! A built-in that has given way, or runs on a dirty scheduler, holds terms in places that nobody lists. What its process refers to stays in place until it is over. Other
 //! processes that refer to the same get copies, once for each object: whoever makes one has the lock of the copies' counted objects.
 
+use crate::fragment::Chunk;
 use crate::literal::is_literal;
 use crate::one_heap::is_old;
+use crate::segment::Segments;
 use myriad_sync::atomic::{AtomicU64, Ordering};
 use myriad_sync::{LockClass, Mutex};
 use myriad_term::boxed::Header;
-use myriad_term::{Alloc, Kind, OffHeap, Term, copy};
+use myriad_term::{Alloc, Boxed, Kind, OffHeap, Term, copy};
 use std::collections::HashMap;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
 static COPIES_CLASS: LockClass = LockClass::new("pinned_copies", 32);
 
@@ -145,13 +147,108 @@ impl Pinned {
         while !at.is_null() {
             // SAFETY: heap/H5: a chain of objects that have just been made.
             unsafe {
-                let object = myriad_term::Boxed::at(at);
+                let object = Boxed::at(at);
                 let next = object.off_heap_next();
                 let words = if object.kind() == Kind::SharedBinary { object.word(0) as usize / 8 } else { 0 };
                 chain.link(at, words);
                 at = next;
             }
         }
+    }
+
+    /// Frees what nothing lives in.
+    ///
+    /// # Safety
+    /// What lives has moved, but for what is pinned.
+    pub(crate) unsafe fn free(&self, segments: &mut Segments) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            for segment in std::mem::take(&mut segments.blocks) {
+                if self.any_in(segment.start, segment.words) {
+                    segments.blocks.push(segment);
+                } else {
+                    segment.give();
+                }
+            }
+            for chunk in std::mem::take(&mut segments.chunks) {
+                if self.any_in(Chunk::start(chunk), Chunk::used(chunk)) {
+                    segments.chunks.push(chunk);
+                } else {
+                    Chunk::give_all(chunk);
+                }
+            }
+            if segments.is_empty() {
+                segments.words = 0;
+            }
+        }
+    }
+
+    /// Of the objects of a chain those that have moved are the old generation's and join `swept`, those that stay remain, and the others give their counts back, unless
+    /// all stay.
+    ///
+    /// # Safety
+    /// As for [`Pinned::free`]; what has moved still stands.
+    pub(crate) unsafe fn sweep(&self, chain: &mut OffHeap, all_stay: bool, swept: &mut Swept) {
+        let mut at = std::mem::replace(chain, OffHeap::new()).first;
+        while !at.is_null() {
+            // SAFETY: heap/H5: the chain leads to counted objects, or to where they were.
+            unsafe {
+                let word = Term::from_raw(*at);
+                let object = Boxed::at(if word.is_boxed() { word.boxed_ptr() } else { at });
+                debug_assert!(object.header().is_off_heap(), "H5: {:?} in a chain counts nothing", object.kind());
+                let next = object.off_heap_next();
+                let weight = if object.kind() == Kind::SharedBinary { object.word(0) as usize / 8 } else { 0 };
+                if word.is_boxed() {
+                    swept.link(object.ptr(), weight);
+                } else if all_stay || self.holds(at.addr()) {
+                    chain.link(at, weight);
+                } else {
+                    object.release_off_heap();
+                }
+                at = next;
+            }
+        }
+    }
+}
+
+/// Counted objects that have become old, in a chain of their own.
+pub(crate) struct Swept {
+    first: *mut u64,
+    last: *mut u64,
+    words: usize,
+}
+
+// SAFETY: the objects are whoever's that has the chain.
+unsafe impl Send for Swept {}
+
+impl Default for Swept {
+    fn default() -> Swept {
+        Swept { first: ptr::null_mut(), last: ptr::null_mut(), words: 0 }
+    }
+}
+
+impl Swept {
+    /// # Safety
+    /// As for [`OffHeap::link`].
+    unsafe fn link(&mut self, header: *mut u64, words: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { Boxed::at(header).set_off_heap_next(self.first) };
+        if self.first.is_null() {
+            self.last = header;
+        }
+        self.first = header;
+        self.words += words;
+    }
+
+    /// They stand before those of another chain.
+    pub(crate) fn before(self, mut chain: OffHeap) -> OffHeap {
+        if !self.first.is_null() {
+            // SAFETY: heap/H5: a counted object, the last of a chain.
+            unsafe { Boxed::at(self.last).set_off_heap_next(chain.first) };
+            chain.first = self.first;
+            chain.binary_words += self.words;
+        }
+        chain
     }
 }
 

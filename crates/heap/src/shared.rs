@@ -19,42 +19,37 @@
 //! SH3. A process that is inside a built-in whose terms nobody lists is *pinned*: all that its roots lead to stays where it is, and all of its own memory. The
 //!      built-in has got its terms from these roots, or made them in that memory. Who else refers to what stays gets a copy of it, so that nothing old refers to
 //!      it (`pinned.rs`).
-//! SH4. Literals that are to go wait for a collection of all during which no process is pinned: in one pass over the old generation and all roots, who refers to
+//! SH4. Literals that are to go (`going_literals.rs`) wait for a collection of all during which no process is pinned: in one pass over the old generation and all roots, who refers to
 //!      them gets copies. Until then whoever copies a term takes them along (vm/LC1), for a copy is no root.
 
 use crate::account::{self, Class};
 use crate::block;
 use crate::company::{Company, Pace};
 use crate::copy::Span;
-use crate::fragment::Chunk;
 use crate::gaps::Gaps;
 use crate::gathering::{Gathering, words_into_old};
+use crate::going_literals;
+pub use crate::going_literals::{leaving, release};
 use crate::heap::{Heap, RESERVED};
 use crate::in_place::Destination;
 use crate::large::UNHURRIED;
-use crate::literal::{self, LiteralArea, LiteralRanges};
+use crate::literal;
 use crate::marking::Help;
 use crate::one_heap::{self, taken};
 pub use crate::one_heap::{collect_when_idle, is_due, is_on, is_over, request};
-use crate::pinned::Pinned;
+use crate::pinned::{Pinned, Swept};
 use crate::promotion::{self, MOST_PROMOTERS, Piece, Promoter, Promotion};
-use crate::purge::Copies;
 use crate::roots::Roots;
 use crate::segment::{SEGMENT, Segments, each_root};
 use crate::settings::Settings;
 use crate::sizes;
-use crate::term_walk::each_term;
 use myriad_sync::atomic::{AtomicUsize, Ordering};
 use myriad_sync::work_list::WorkList;
 use myriad_sync::{LockClass, Mutex};
-use myriad_term::{Alloc, Boxed, Kind, OffHeap, Term};
-use std::ptr::{self, NonNull};
+use myriad_term::OffHeap;
 
 static OLD_CLASS: LockClass = LockClass::new("shared_heap", 20);
 static OLD: Mutex<Option<Old>> = Mutex::new(&OLD_CLASS, None);
-static GOING_CLASS: LockClass = LockClass::new("going_literals", 948);
-/// Literals that are to go (SH4).
-static GOING: Mutex<Vec<LiteralArea>> = Mutex::new(&GOING_CLASS, Vec::new());
 static ABANDONED_CLASS: LockClass = LockClass::new("abandoned_memory", 947);
 /// Memory of processes that have ended.
 static ABANDONED: Mutex<Vec<Memory>> = Mutex::new(&ABANDONED_CLASS, Vec::new());
@@ -88,19 +83,6 @@ pub fn use_one_heap(schedulers: usize) -> bool {
     true
 }
 
-/// Only the one heap refers to the terms of this area, and no copy of a term does from now on: it is to go (SH4).
-pub fn release(area: LiteralArea) {
-    GOING.lock().push(area);
-    request();
-}
-
-/// Where the literals lie that are to go and are still there: copies of terms go on to take them along (SH4).
-pub fn leaving() -> LiteralRanges {
-    let mut ranges = LiteralRanges::default();
-    GOING.lock().iter().for_each(|area| ranges.join(&area.ranges()));
-    ranges
-}
-
 impl Heap {
     /// Its process has ended: the memory is that of those who refer to it (SH1).
     pub fn abandon(&mut self) {
@@ -119,103 +101,6 @@ impl Heap {
         if !segments.is_empty() {
             ABANDONED.lock().push(Memory { segments, off_heap });
         }
-    }
-}
-
-impl Pinned {
-    /// Frees what nothing lives in.
-    ///
-    /// # Safety
-    /// What lives has moved, but for what is pinned.
-    unsafe fn free(&self, segments: &mut Segments) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            for segment in std::mem::take(&mut segments.blocks) {
-                if self.any_in(segment.start, segment.words) {
-                    segments.blocks.push(segment);
-                } else {
-                    segment.give();
-                }
-            }
-            for chunk in std::mem::take(&mut segments.chunks) {
-                if self.any_in(Chunk::start(chunk), Chunk::used(chunk)) {
-                    segments.chunks.push(chunk);
-                } else {
-                    Chunk::give_all(chunk);
-                }
-            }
-            if segments.is_empty() {
-                segments.words = 0;
-            }
-        }
-    }
-
-    /// Of the objects of a chain those that have moved are the old generation's and join `swept`, those that stay remain, and the others give their counts back, unless
-    /// all stay.
-    ///
-    /// # Safety
-    /// As for [`Pinned::free`]; what has moved still stands.
-    unsafe fn sweep(&self, chain: &mut OffHeap, all_stay: bool, swept: &mut Swept) {
-        let mut at = std::mem::replace(chain, OffHeap::new()).first;
-        while !at.is_null() {
-            // SAFETY: heap/H5: the chain leads to counted objects, or to where they were.
-            unsafe {
-                let word = Term::from_raw(*at);
-                let object = Boxed::at(if word.is_boxed() { word.boxed_ptr() } else { at });
-                debug_assert!(object.header().is_off_heap(), "H5: {:?} in a chain counts nothing", object.kind());
-                let next = object.off_heap_next();
-                let weight = if object.kind() == Kind::SharedBinary { object.word(0) as usize / 8 } else { 0 };
-                if word.is_boxed() {
-                    swept.link(object.ptr(), weight);
-                } else if all_stay || self.holds(at.addr()) {
-                    chain.link(at, weight);
-                } else {
-                    object.release_off_heap();
-                }
-                at = next;
-            }
-        }
-    }
-}
-
-/// Counted objects that have become old, in a chain of their own.
-struct Swept {
-    first: *mut u64,
-    last: *mut u64,
-    words: usize,
-}
-
-// SAFETY: the objects are whoever's that has the chain.
-unsafe impl Send for Swept {}
-
-impl Default for Swept {
-    fn default() -> Swept {
-        Swept { first: ptr::null_mut(), last: ptr::null_mut(), words: 0 }
-    }
-}
-
-impl Swept {
-    /// # Safety
-    /// As for [`OffHeap::link`].
-    unsafe fn link(&mut self, header: *mut u64, words: usize) {
-        // SAFETY: the caller's promise.
-        unsafe { Boxed::at(header).set_off_heap_next(self.first) };
-        if self.first.is_null() {
-            self.last = header;
-        }
-        self.first = header;
-        self.words += words;
-    }
-
-    /// They stand before those of another chain.
-    fn before(self, mut chain: OffHeap) -> OffHeap {
-        if !self.first.is_null() {
-            // SAFETY: heap/H5: a counted object, the last of a chain.
-            unsafe { Boxed::at(self.last).set_off_heap_next(chain.first) };
-            chain.first = self.first;
-            chain.binary_words += self.words;
-        }
-        chain
     }
 }
 
@@ -342,7 +227,7 @@ pub unsafe fn collect(world: &mut impl World, stop: &Stop<'_>) -> Vec<Help> {
             if !world.processes(false).iter_mut().any(Process::is_pinned) {
                 // They may be literals alone, and the process may not have run since the last collection.
                 old.release_literals(world);
-            } else if !GOING.lock().is_empty() {
+            } else if going_literals::any() {
                 one_heap::ask_next();
             }
             one_heap::end_full();
@@ -479,30 +364,6 @@ fn shrink(heap: &mut Heap, most: usize) {
 }
 
 impl Heap {
-    /// Who refers to literals that are to go gets copies (SH4); nothing is young.
-    fn release_literals(&mut self, world: &mut impl World) {
-        let going = std::mem::take(&mut *GOING.lock());
-        if going.is_empty() {
-            return;
-        }
-        let mut areas = LiteralRanges::default();
-        going.iter().for_each(|area| areas.join(&area.ranges()));
-        let (start, end) = self.old_area();
-        let mut copies = Copies::new(&areas, InOld(self));
-        // SAFETY: heap/H1 and heap/H2; all roots are listed. Copies are old, so all may refer to them (heap/H4).
-        unsafe {
-            each_term(start, end, |slot| copies.replace(slot));
-            for mut process in world.processes(false) {
-                process.with_roots(&mut |heap, roots| {
-                    (0..heap.stack_words()).for_each(|i| copies.replace(heap.stop.add(i)));
-                    for (at, len) in roots.spans() {
-                        (0..len).for_each(|i| copies.replace(at.add(i)));
-                    }
-                });
-            }
-        }
-    }
-
     /// Collects the old generation now, while the world stands.
     fn collect_old(&mut self, world: &mut impl World, into_old: &[u64]) {
         self.stop_marking();
@@ -517,24 +378,6 @@ impl Heap {
             }
             self.advance_marking(&Roots::new());
         }
-    }
-}
-
-/// Room behind what is old.
-struct InOld<'h>(&'h mut Heap);
-
-impl<'h> Alloc<'h> for InOld<'h> {
-    fn alloc(&mut self, words: usize) -> NonNull<u64> {
-        if words > self.0.old_room() {
-            block::out_of_memory(words, Class::Process);
-        }
-        // SAFETY: an address of the old generation.
-        unsafe { NonNull::new_unchecked(self.0.take_old(words)) }
-    }
-
-    unsafe fn link(&mut self, header: *mut u64, words: usize) {
-        // SAFETY: the caller's promise about the object.
-        unsafe { self.0.old_off_heap.link(header, words) };
     }
 }
 
