@@ -569,6 +569,7 @@ impl Heap {
     pub(crate) fn set_limit(&mut self, words: usize) {
         if words != self.limit() {
             self.rare.get_or_insert_default().max_heap_size = words;
+            self.forget_reachable();
         }
     }
 

@@ -35,8 +35,10 @@ pub(crate) struct Segments {
     /// Words of objects.
     pub(crate) words: usize,
     /// What [`Heap::exceeds`] has found last, and the words that were young then.
-    pub(crate) reachable: usize,
-    pub(crate) counted: usize,
+    reachable: usize,
+    counted: usize,
+    /// Words beside young ones that may have become reachable since.
+    uncounted: usize,
 }
 
 impl Segments {
@@ -87,14 +89,24 @@ impl Heap {
         }
         let young = self.all_young_words();
         let segments = &mut self.rare.get_or_insert_default().segments;
-        let since = young.checked_sub(segments.counted).unwrap_or(young) + need;
-        if segments.reachable + since <= limit.size || segments.reachable > 0 && since < limit.size / 8 {
+        let since = young.saturating_sub(segments.counted).saturating_add(segments.uncounted).saturating_add(need);
+        if segments.reachable.saturating_add(since) <= limit.size || segments.reachable > 0 && since < limit.size / 8 {
             return None;
         }
         let reachable = self.reachable_words(roots, limit.size, limit.include_shared);
         let segments = &mut self.rare.get_or_insert_default().segments;
-        (segments.reachable, segments.counted) = (reachable, young);
+        (segments.reachable, segments.counted, segments.uncounted) = (reachable, young, 0);
         (reachable + need > limit.size).then_some(reachable + need)
+    }
+
+    /// What of `young` words lives has become old: for the limit they count as much until it is looked at again.
+    pub(crate) fn count_promoted(&mut self, young: usize) {
+        let left = self.all_young_words();
+        if self.limit() > 0 {
+            let segments = &mut self.rare.get_or_insert_default().segments;
+            let since = young.saturating_sub(segments.counted);
+            (segments.uncounted, segments.counted) = (segments.uncounted.saturating_add(since), left);
+        }
     }
 
     /// Words of all objects that the process refers to, and of its stack; if it is more than `enough`, it may be less than they are.
@@ -128,6 +140,12 @@ impl Heap {
             }
         }
         words
+    }
+
+    /// There is another limit: what is reachable is not known.
+    pub(crate) fn forget_reachable(&mut self) {
+        let segments = &mut self.rare.get_or_insert_default().segments;
+        (segments.reachable, segments.uncounted) = (0, usize::MAX);
     }
 
     /// What counts for the limit between two looks.

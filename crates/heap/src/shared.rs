@@ -331,6 +331,7 @@ fn begin_anew(process: &mut impl Process, pinned: &Pinned, most: usize, swept: &
     let heap = process.heap();
     heap.total_gcs = heap.total_gcs.wrapping_add(1);
     heap.minor_gcs = heap.minor_gcs.saturating_add(1);
+    let young = heap.all_young_words();
     // SAFETY: all that lives has moved, but for what is pinned, and the memory still stands.
     unsafe {
         pinned.sweep(&mut heap.off_heap, is_pinned, swept);
@@ -350,6 +351,7 @@ fn begin_anew(process: &mut impl Process, pinned: &Pinned, most: usize, swept: &
         if let Some(rare) = &mut heap.rare {
             pinned.free(&mut rare.segments);
         }
+        heap.count_promoted(young);
         heap.forget_touch();
     }
 }

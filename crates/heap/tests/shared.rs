@@ -3,7 +3,7 @@
 //! A test program of its own, for whether there is one heap is a matter of the whole program.
 
 use myriad_heap::shared::{self, Stop, World};
-use myriad_heap::{Heap, Payload, Roots, Settings, account};
+use myriad_heap::{Heap, MaxHeapSize, Payload, Roots, Settings, account};
 use myriad_term::{Build, SharedBinary, Term};
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -289,9 +289,38 @@ fn shared_objects_stay_shared(seed: u64, objects: usize) {
     assert!((3 * seen + cells..=3 * (seen + seen / 2) + cells).contains(&words), "{words} words for {seen} objects");
 }
 
+/// What has become old counts for a limit: one that is set then, and one that was there.
+fn old_terms_count_for_a_limit() {
+    let limit = |size| MaxHeapSize { size, kill: true, error_logger: false, include_shared: false };
+    let stop = Stop { together: &together, now_ns: &|| 0, alone: usize::MAX, asked: usize::MAX, grown: usize::MAX };
+    for first in [0, 1000] {
+        let mut all = All(vec![Process::new()]);
+        all.0[0].heap.set_max_heap_size(limit(first));
+        let killed = (0..10).find(|round| {
+            let Process { heap, terms, .. } = &mut all.0[0];
+            if *round == 5 {
+                heap.set_max_heap_size(limit(1000));
+            }
+            heap.touch();
+            let mut roots = Roots::new();
+            roots.push(terms);
+            // SAFETY: the roots are all that is used.
+            if unsafe { heap.collect(200, &mut roots) }.is_err() {
+                return true;
+            }
+            (0..100).for_each(|n| terms[0] = heap.cons(Term::small(n), terms[0]));
+            // SAFETY: these are all processes.
+            unsafe { shared::collect(&mut all, &stop) }.into_iter().for_each(|help| help.run());
+            false
+        });
+        assert_eq!(killed, Some(5), "1000 words are there, and 200 more were asked for");
+    }
+}
+
 #[test]
 fn what_processes_refer_to_stays() {
     assert!(shared::use_one_heap(1), "there are addresses");
+    old_terms_count_for_a_limit();
     let (rounds, objects) = if cfg!(miri) { (1, 10) } else { (5, 2000) };
     (1..=rounds).for_each(|seed| shared_objects_stay_shared(seed, objects));
     if cfg!(miri) {
