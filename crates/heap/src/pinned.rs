@@ -177,9 +177,9 @@ impl Pinned {
                     Chunk::give_all(chunk);
                 }
             }
-            if segments.is_empty() {
-                segments.words = 0;
-            }
+            let blocks = segments.blocks.iter().map(|segment| segment.words).sum::<usize>();
+            let chunks = segments.chunks.iter().map(|chunk| Chunk::used(*chunk)).sum::<usize>();
+            segments.words = segments.words.min(blocks + chunks);
         }
     }
 

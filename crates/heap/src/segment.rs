@@ -42,6 +42,17 @@ pub(crate) struct Segments {
 }
 
 impl Segments {
+    /// None.
+    pub(crate) const NONE: Segments =
+        Segments { blocks: Vec::new(), chunks: Vec::new(), words: 0, reachable: 0, counted: 0, uncounted: 0 };
+
+    /// Those of another owner join them.
+    pub(crate) fn join(&mut self, other: Segments) {
+        self.blocks.extend(other.blocks);
+        self.chunks.extend(other.chunks);
+        self.words += other.words;
+    }
+
     /// Is there no memory, with objects or without?
     pub(crate) fn is_empty(&self) -> bool {
         self.blocks.is_empty() && self.chunks.is_empty()
@@ -190,6 +201,15 @@ impl Heap {
             segments.words += used;
         }
         debug_assert!(self.bounds_hold(), "H1: another segment has bounds out of order");
+    }
+
+    /// The block joins these segments, and the heap has none any more, and no stack.
+    pub(crate) fn leave_block(&mut self, segments: &mut Segments) {
+        segments.words += self.young_words();
+        segments.blocks.push(Segment { start: self.start, words: self.block_words(), account: self.account });
+        let none = ptr::null_mut();
+        (self.start, self.htop, self.high_water, self.stop, self.hend) = (none, none, none, none, none);
+        self.account = Account::SHARED;
     }
 
     /// Words of young objects.

@@ -14,8 +14,8 @@
 //! ```
 //!
 //! SH1. Young memory is freed only by a collection, which has all processes stopped; so a pointer to it is good in all of them.
-//! SH2. What leaves a process otherwise than by a message is a copy (timers, signals, tables): it refers to nothing but itself and literals. So only
-//!      processes and their messages hold pointers into the heap.
+//! SH2. What leaves a process otherwise than by a message, or as an argument of a new process, is a copy (timers, signals, tables): it refers to nothing but itself and
+//!      literals. So only processes and their messages hold pointers into the heap.
 //! SH3. A process that is inside a built-in whose terms nobody lists is *pinned*: all that its roots lead to stays where it is, and all of its own memory. The
 //!      built-in has got its terms from these roots, or made them in that memory. Who else refers to what stays gets a copy of it, so that nothing old refers to
 //!      it (`pinned.rs`).
@@ -52,7 +52,7 @@ static OLD_CLASS: LockClass = LockClass::new("shared_heap", 20);
 static OLD: Mutex<Option<Old>> = Mutex::new(&OLD_CLASS, None);
 static ABANDONED_CLASS: LockClass = LockClass::new("abandoned_memory", 947);
 /// Memory of processes that have ended.
-static ABANDONED: Mutex<Vec<Memory>> = Mutex::new(&ABANDONED_CLASS, Vec::new());
+static ABANDONED: Mutex<Memory> = Mutex::new(&ABANDONED_CLASS, Memory::NONE);
 
 /// The old generation.
 struct Old {
@@ -65,10 +65,20 @@ struct Old {
     company: Company,
 }
 
-/// What is left of a process that has ended.
+/// What is left of processes that have ended.
 struct Memory {
     segments: Segments,
-    off_heap: OffHeap,
+    /// The counted objects of each.
+    chains: Vec<OffHeap>,
+}
+
+impl Memory {
+    const NONE: Memory = Memory { segments: Segments::NONE, chains: Vec::new() };
+
+    fn join(&mut self, other: Memory) {
+        self.segments.join(other.segments);
+        self.chains.extend(other.chains);
+    }
 }
 
 // SAFETY: it owns its blocks and counts.
@@ -89,17 +99,22 @@ impl Heap {
         if !is_on() {
             return;
         }
-        // What goes with it is something to collect, be it little.
-        taken(self.retire_chunks() + self.young_words() + 1);
-        if self.young_words() > 0 {
-            self.stop = self.hend;
-            self.replace_block(sizes::at_least(RESERVED + 1));
-        }
-        let off_heap = std::mem::replace(&mut self.off_heap, OffHeap::new());
+        let (chunks, is_used) = (self.retire_chunks(), self.young_words() > 0);
         let segments = self.rare.as_mut().map(|rare| std::mem::take(&mut rare.segments)).unwrap_or_default();
-        debug_assert!(off_heap.first.is_null() || !segments.is_empty(), "H5: a chain of objects that lie nowhere");
-        if !segments.is_empty() {
-            ABANDONED.lock().push(Memory { segments, off_heap });
+        // Until the next collection nobody has what is free in its blocks. The first one was not counted when it was taken.
+        let first = if is_used && segments.blocks.is_empty() { self.block_words() } else { 0 };
+        // What goes with the process is something to collect, be it little.
+        taken(chunks + first + 1);
+        let off_heap = std::mem::replace(&mut self.off_heap, OffHeap::new());
+        let counts = !off_heap.first.is_null();
+        debug_assert!(!counts || is_used || !segments.is_empty(), "H5: a chain of objects that lie nowhere");
+        if is_used || !segments.is_empty() {
+            let mut abandoned = ABANDONED.lock();
+            abandoned.segments.join(segments);
+            if is_used {
+                self.leave_block(&mut abandoned.segments);
+            }
+            abandoned.chains.extend(counts.then_some(off_heap));
         }
     }
 }
@@ -194,13 +209,13 @@ pub unsafe fn collect(world: &mut impl World, stop: &Stop<'_>) -> Vec<Help> {
     let Some(Old { heap: old, gathering, gatherings, company }) = old.as_mut() else { return Vec::new() };
     let full = one_heap::begin_collection();
     let stop = &if cfg!(heap_check) || company.is_allowed() { *stop } else { Stop { alone: usize::MAX, ..*stop } };
-    let mut abandoned = std::mem::take(&mut *ABANDONED.lock());
+    let mut abandoned = std::mem::replace(&mut *ABANDONED.lock(), Memory::NONE);
     // SAFETY: the caller's promise.
     unsafe {
         let mut into_old = Vec::new();
         let mut active = world.processes(true);
         let (pinned, words) = find_pinned(&mut active, &mut into_old);
-        let words = words + abandoned.iter().map(|memory| memory.segments.words).sum::<usize>();
+        let words = words + abandoned.segments.words;
         let promoted = promote(&mut active, stop, company, &pinned, old, words);
         let mut chain = std::mem::replace(&mut old.old_off_heap, OffHeap::new());
         pinned.give_copies(&mut chain);
@@ -209,15 +224,14 @@ pub unsafe fn collect(world: &mut impl World, stop: &Stop<'_>) -> Vec<Help> {
             processes.iter_mut().for_each(|process| begin_anew(process, &pinned, most, swept));
         });
         chain = swept.into_iter().fold(chain, |chain, swept| swept.before(chain));
-        abandoned.retain_mut(|memory| {
-            let mut swept = Swept::default();
-            pinned.sweep(&mut memory.off_heap, false, &mut swept);
-            chain = swept.before(std::mem::take(&mut chain));
-            pinned.free(&mut memory.segments);
-            !memory.segments.is_empty()
+        let mut swept = Swept::default();
+        abandoned.chains.retain_mut(|chain| {
+            pinned.sweep(chain, false, &mut swept);
+            !chain.first.is_null()
         });
-        old.old_off_heap = chain;
-        ABANDONED.lock().append(&mut abandoned);
+        pinned.free(&mut abandoned.segments);
+        old.old_off_heap = swept.before(chain);
+        ABANDONED.lock().join(abandoned);
         account::collected(words - promoted.min(words));
         old.minor_gcs = old.minor_gcs.saturating_add(1);
         if full {

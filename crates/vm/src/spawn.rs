@@ -1,14 +1,14 @@
 //! Making processes.
 //!
 //! The new process's arguments are copied straight into its own first heap block, so a spawn allocates the process, its
-//! block, and nothing else.
+//! block, and nothing else. Where all processes have one heap they are pointers, as a message is (heap.shared/SH2).
 
 use crate::code::Function;
 use crate::ctx::Ctx;
 use crate::tracer::{ReplyDelivery, SpawnMessages};
 use crate::vm::Vm;
 use crate::{OwnerState, Process, Resume, Signal};
-use myriad_heap::{Heap, Settings};
+use myriad_heap::{Heap, Settings, shared};
 use myriad_process::links::{AliasMode, Monitor, Target, Watcher};
 use myriad_process::{Flags, Message, Payload, Priority};
 use myriad_term::{Arena, Build, Export, Mfa, Pid, RefNumbers, Term, TermRef, am};
@@ -73,10 +73,23 @@ impl SpawnOptions {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooManyProcesses;
 
+/// Of a process that gets copies of its arguments.
 fn state(export: &'static Export, args: &[TermRef<'_>], options: &SpawnOptions) -> OwnerState {
     let words: usize = args.iter().map(|a| myriad_heap::adopted_size(*a)).sum();
     let mut heap = Heap::with_room(&options.heap, words);
-    let saved_x: Vec<Term> = args.iter().map(|a| myriad_heap::adopt(*a, &mut heap)).collect();
+    let saved_x = args.iter().map(|a| myriad_heap::adopt(*a, &mut heap)).collect();
+    state_with(heap, saved_x, export, options)
+}
+
+/// Of a process that refers to its arguments in the one heap of all.
+fn sharing_state(export: &'static Export, args: &[Term], options: &SpawnOptions) -> OwnerState {
+    let mut heap = Heap::new(&options.heap);
+    // It may refer to what is young, though it has not run.
+    heap.touch();
+    state_with(heap, args.to_vec(), export, options)
+}
+
+fn state_with(heap: Heap, saved_x: Vec<Term>, export: &'static Export, options: &SpawnOptions) -> OwnerState {
     let function = Function::of_export(export);
     let mut new = OwnerState::new(heap, Resume::entry(function), export.mfa);
     new.saved_x = saved_x;
@@ -121,7 +134,8 @@ impl Ctx<'_> {
         options: SpawnOptions,
     ) -> Result<Pid, TooManyProcesses> {
         let (vm, parent) = (self.vm, self.pid());
-        let mut new = state(export, args, &options);
+        let shares = shared::is_on() && !self.sched.dirty;
+        let mut new = if shares { sharing_state(export, args, &options) } else { state(export, args, &options) };
         self.pay_for_copy(new.heap.used_words());
         if let Some([m, f, a]) = applied(export.mfa, args)
             && let (Some(module), Some(function), Some(n)) = (m.as_atom(), f.as_atom(), a.list_length())
