@@ -53,13 +53,15 @@ impl Heap {
         );
         // SAFETY: heap/H2: words of the young generation; the caller's promise about what they are.
         let has_parts = unsafe { built.terms() }.iter().any(|word| !word.is_immediate() && !built.holds(*word));
-        if bundle::in_use() {
+        if has_parts || phases::is_on() || words >= LEAST_WORDS && bundle::in_use() {
             // SAFETY: the caller's promise.
-            return unsafe { payload_with_parts::<true>(built, term, limit) };
-        }
-        if has_parts || phases::is_on() {
-            // SAFETY: the caller's promise.
-            return unsafe { payload_with_parts::<false>(built, term, limit) };
+            return unsafe {
+                if bundle::in_use() {
+                    payload_with_parts::<true>(built, term, limit)
+                } else {
+                    payload_with_parts::<false>(built, term, limit)
+                }
+            };
         }
         let mut fragment = Fragment::with_capacity(words);
         // SAFETY: fresh words, as many as were built.
