@@ -3,6 +3,8 @@
 //! What is sent is most often something large in a small tuple, or in two (`{Tag, N, Data}`, `{'$gen_cast', {put, Data}}`), in a short list, a map of few keys or a fun,
 //! and it is the large part that is sent again, in another one. So the large parts of what is small become bundles of their own.
 
+use crate::account::Class;
+use crate::block;
 use crate::bundle::{self, Beyond, Bundle, Sharing};
 use crate::lasting::Lasting;
 use crate::literal::is_literal;
@@ -44,7 +46,8 @@ impl Heap {
     /// A copy of a term of this heap for another process, and how many words were copied: none of a large term that was sent before.
     #[inline]
     pub fn payload(&mut self, term: Term) -> (Payload, usize) {
-        self.payload_within(term, usize::MAX).expect("no term has as many words as there are addresses")
+        // No term has as many words as there are addresses, but a second large part may have more than the first one has left of them.
+        self.payload_within(term, usize::MAX).unwrap_or_else(|| block::out_of_memory(usize::MAX, Class::Fragment))
     }
 
     /// The same; `None` if more than `limit` words would have to be copied.
