@@ -104,7 +104,9 @@ impl Heap {
         let least = self.min_bin_vheap_size();
         self.bin_vheap_limit = next_limit(self.off_heap.binary_words, self.bin_vheap_limit, least);
         if fullsweep {
-            self.old_bin_vheap_limit = next_limit(self.old_off_heap.binary_words, self.old_bin_vheap_limit, least);
+            // What a fullsweep left in the young generation will be promoted: that alone must not make the next one due.
+            let words = self.old_off_heap.binary_words.saturating_add(self.off_heap.binary_words);
+            self.old_bin_vheap_limit = next_limit(words, self.old_bin_vheap_limit, least);
         }
     }
 
@@ -118,6 +120,8 @@ impl Heap {
 #[cfg(test)]
 mod tests {
     use super::next_limit;
+    use crate::{Heap, Roots, Settings};
+    use myriad_term::{Build, SharedBinary};
 
     #[test]
     fn limits_follow_use() {
@@ -125,5 +129,21 @@ mod tests {
         assert_eq!(next_limit(50_000, 46_422, 46_422), 121_536);
         assert_eq!(next_limit(10, 121_536, 46_422), 91_152);
         assert_eq!(next_limit(100_000, 121_536, 46_422), 121_536);
+    }
+
+    #[test]
+    fn what_a_fullsweep_left_young_is_promoted_without_another() {
+        let mut heap = Heap::new(&Settings::default());
+        let mut kept = heap.shared_binary(SharedBinary::from_bytes(&[0; 8 * 50_000]));
+        let mut roots = Roots::new();
+        roots.push(std::slice::from_mut(&mut kept));
+        // SAFETY: the root is all that is used.
+        unsafe {
+            heap.collect(0, &mut roots).unwrap();
+            heap.collect(0, &mut roots).unwrap();
+            heap.collect_fullsweep(0, &mut roots).unwrap();
+            heap.collect(0, &mut roots).unwrap();
+        }
+        assert!(heap.old_off_heap.binary_words >= 50_000 && !heap.fullsweep_due(), "{:?}", heap.info());
     }
 }
