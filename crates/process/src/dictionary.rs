@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn entries_survive_collections_that_do_not_see_them() {
-        for seed in 0..if cfg!(miri) { 2 } else { 40 } {
+        for seed in 0..if cfg!(miri) { 1 } else { 40 } {
             let mut random = Random::new(seed);
             let (mut heap, mut dictionary) = (Heap::new(&Settings::default()), Dictionary::default());
             let mut model = BTreeMap::new();
@@ -269,14 +269,15 @@ mod tests {
 
     #[test]
     fn minor_collections_see_what_was_put_since() {
+        const COUNT: u64 = if cfg!(miri) { 100 } else { 1000 };
         let (mut heap, mut dictionary) = (Heap::new(&Settings::default()), Dictionary::default());
-        for n in 0..1000 {
+        for n in 0..COUNT {
             let (k, v) = (key(&mut heap, n), value(&mut heap, n));
             dictionary.put(k, v);
         }
         let seen: Vec<usize> = (0..4).map(|_| collect(&mut heap, &mut dictionary, false)).collect();
-        assert_eq!((seen[0], seen[3]), (2000, 0));
-        for n in [5, 6, 7, 500] {
+        assert_eq!((seen[0], seen[3]), (2 * COUNT as usize, 0));
+        for n in [5, 6, 7, COUNT / 2] {
             let (k, v) = (key(&mut heap, n), value(&mut heap, n + 1));
             dictionary.put(k, v);
         }
@@ -296,7 +297,7 @@ mod tests {
             dictionary.put(Term::small(n), Term::NIL);
         }
         collect(&mut heap, &mut dictionary, false);
-        for n in 0..10_000 {
+        for n in 0..if cfg!(miri) { 1500 } else { 10_000 } {
             dictionary.put(Term::small(1000 + n), Term::NIL);
             dictionary.erase(Term::small(1000 + n));
         }
