@@ -7,6 +7,7 @@ main() ->
     t:each("sizes", erlang:system_info(alloc_util_allocators), fun sizes/1),
     t:each("none", [foo, literal_mmap, sys_aligned_alloc, 1, "eheap_alloc"],
            fun(A) -> erlang:system_info({allocator, A}) end),
+    t:c("fixed", fun fixed/0),
     t:each("segments", [allocator, allocator_sizes], fun segments/1),
     t:c(mappings, fun() -> [{Range, [{Kind, is_list(proplists:get_value(sizes, Of))} || {Kind, Of} <- Figures, Kind =/= options]} ||
                                {Range, Figures} <- erlang:system_info({allocator, erts_mmap})] end),
@@ -33,6 +34,14 @@ is_well(_) -> false.
 sizes(Allocator) ->
     [{instance, 0, Figures} | _] = erlang:system_info({allocator_sizes, Allocator}),
     [{Kind, [element(1, F) || F <- Of]} || {Kind, Of} <- Figures, Kind =/= fix_types].
+
+%% Each scheduler tells of its own; those of the others come with the first.
+fixed() ->
+    Ref = make_ref(),
+    erlang:system_info({memory_internal, Ref, [fix_alloc]}),
+    Told = [receive {Ref, _, Allocators} -> Allocators end || _ <- lists:seq(2, erts_internal:no_aux_work_threads())],
+    lists:usort([{min(Instance, 1), tuple_size(Types), lists:keymember(bif_timer, 1, element(tuple_size(Types), Types))}
+                 || {fix_alloc, Instance, Figures} <- lists:append(Told), Types <- Figures, element(1, Types) =:= fix_types]).
 
 segments(allocator) ->
     [{instance, 0, Figures} | _] = erlang:system_info({allocator, mseg_alloc}),

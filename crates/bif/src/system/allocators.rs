@@ -17,6 +17,8 @@ use myriad_vm::{BifResult, Ctx};
 enum Detail {
     All,
     Sizes,
+    /// Sizes alone, as sums of memory are made of (`erlang:memory/0`).
+    Memory,
 }
 
 fn pair(ctx: &mut Ctx<'_>, key: Atom, value: Term) -> Term {
@@ -62,7 +64,7 @@ fn carriers(ctx: &mut Ctx<'_>, kind: Atom, allocator: Atom, held: &Holdings, det
     let size = triple(ctx, am::carriers_size, bytes, highest);
     let number = usize::from(bytes > 0);
     let list = match detail {
-        Detail::Sizes => ctx.list(&[blocks, size]),
+        Detail::Sizes | Detail::Memory => ctx.list(&[blocks, size]),
         Detail::All => {
             let list = [
                 blocks,
@@ -93,7 +95,7 @@ fn calls(ctx: &mut Ctx<'_>, calls: &[(Atom, u64)]) -> Term {
 /// What OTP says of its cache of memory segments, which is not here: no segment, none cached.
 fn segments(ctx: &mut Ctx<'_>, detail: Detail) -> Term {
     let size = steady(ctx, am::segments_size, 0);
-    if detail == Detail::Sizes {
+    if detail != Detail::All {
         return ctx.list(&[size]);
     }
     let status = [
@@ -112,20 +114,24 @@ fn segments(ctx: &mut Ctx<'_>, detail: Detail) -> Term {
     ctx.list(&[kind])
 }
 
-/// `{fix_types, [{Kind, Bytes, Bytes}, ..]}`
-fn fixed(ctx: &mut Ctx<'_>) -> Term {
+/// `{fix_types, [{Kind, Bytes, Bytes}, ..]}`: all belong to the first instance. Others have a mask before the kinds, as for sums of what may be below zero.
+fn fixed(ctx: &mut Ctx<'_>, instance: usize) -> Term {
     let kinds = [(am::proc, memory::processes(ctx.vm)), (am::bif_timer, ctx.vm.timers.message_bytes())];
     let kinds = kinds.map(|(kind, bytes)| {
-        let bytes = ctx.uint(bytes as u64);
+        let bytes = ctx.uint(if instance == 0 { bytes as u64 } else { 0 });
         ctx.tuple(&[kind.term(), bytes, bytes])
     });
     let kinds = ctx.list(&kinds);
-    pair(ctx, am::fix_types, kinds)
+    if instance == 0 {
+        return pair(ctx, am::fix_types, kinds);
+    }
+    let mask = ctx.uint(u64::MAX);
+    ctx.tuple(&[am::fix_types.term(), mask, kinds])
 }
 
 /// What the system has given, and of it the range of literals: the last one first, as the code that asks turns them round.
 fn mappings(ctx: &mut Ctx<'_>, detail: Detail) -> [(Atom, Term); 2] {
-    if detail == Detail::Sizes {
+    if detail != Detail::All {
         return [(am::literal_mmap, Term::NIL), (am::default_mmap, Term::NIL)];
     }
     let mut used = |kind: Atom, bytes: usize| {
@@ -156,8 +162,8 @@ fn figures(ctx: &mut Ctx<'_>, name: Atom, instance: usize, detail: Detail) -> Op
         let options = ctx.list(&[enabled]);
         list.push(pair(ctx, am::options, options));
     }
-    if name == am::fix_alloc && instance == 0 {
-        list.push(fixed(ctx));
+    if name == am::fix_alloc && (instance == 0 || detail == Detail::Memory) {
+        list.push(fixed(ctx, instance));
     }
     list.push(carriers(ctx, am::mbcs, name, &held, detail));
     list.push(carriers(ctx, am::sbcs, name, &Holdings::default(), detail));
@@ -180,7 +186,11 @@ pub fn gather(ctx: &mut Ctx<'_>, what: Atom, reference: Term, allocators: Term) 
     if !reference.is_reference() {
         return badarg();
     }
-    let detail = if what == am::allocator { Detail::All } else { Detail::Sizes };
+    let detail = match what {
+        am::allocator => Detail::All,
+        am::memory_internal => Detail::Memory,
+        _ => Detail::Sizes,
+    };
     let mut names = Vec::new();
     let mut items = allocators.list_iter();
     for item in items.by_ref() {

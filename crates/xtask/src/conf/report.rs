@@ -49,8 +49,6 @@ pub struct Row {
     pub otp: usize,
     /// Those of them that need a distributed node and did not get one.
     pub nodes: usize,
-    /// Those that were refused a library of C code. They are counted apart, for such a library cannot be loaded yet.
-    pub native: usize,
     /// Those that passed.
     pub passed: usize,
     /// Those that did not.
@@ -63,7 +61,6 @@ pub struct Row {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     NotRun,
-    LoadsC,
     Passed,
     PassedAgainstTheList,
     PassedAlone,
@@ -102,7 +99,6 @@ impl Report {
             row.nodes -= usize::from(case.node);
             match verdict {
                 Verdict::NotRun => row.unrun += 1,
-                Verdict::LoadsC => row.native += 1,
                 Verdict::FailedAsKnown | Verdict::Failed => row.failed += 1,
                 Verdict::Passed | Verdict::PassedAgainstTheList | Verdict::PassedAlone => row.passed += 1,
             }
@@ -136,7 +132,6 @@ impl Report {
             suite: "all".to_owned(),
             otp: sum(|row| row.otp),
             nodes: sum(|row| row.nodes),
-            native: sum(|row| row.native),
             passed: sum(|row| row.passed),
             failed: sum(|row| row.failed),
             unrun: sum(|row| row.unrun),
@@ -191,24 +186,15 @@ fn verdict(id: &str, outcome: &Outcome, facts: &Facts, second: &BTreeSet<String>
         Outcome::Passed if known.is_some() => Verdict::PassedAgainstTheList,
         Outcome::Passed if second.contains(id) => Verdict::PassedAlone,
         Outcome::Passed => Verdict::Passed,
-        Outcome::Other(reason) if wants_c(reason, known) => Verdict::LoadsC,
         Outcome::Other(_) if known.is_some() => Verdict::FailedAsKnown,
         Outcome::Other(_) => Verdict::Failed,
     }
-}
-
-/// Was the case refused a driver or NIF? Where that does not show in the outcome, known-failures says so.
-fn wants_c(reason: &str, known: Option<&String>) -> bool {
-    const REFUSALS: [&str; 3] = ["open_error,-10", "Shared libraries cannot be loaded", "Failed to load NIF library"];
-    known.is_some_and(|known| known.starts_with("loads a C "))
-        || REFUSALS.iter().any(|refusal| reason.contains(refusal))
 }
 
 impl Verdict {
     fn name(self) -> &'static str {
         match self {
             Verdict::NotRun => "not run",
-            Verdict::LoadsC => "loads C",
             Verdict::Passed => "passed",
             Verdict::PassedAgainstTheList => "passed, though listed",
             Verdict::PassedAlone => "passed alone",
@@ -236,21 +222,21 @@ impl Judged {
                 self.suite,
                 self.case
             ),
-            Verdict::NotRun | Verdict::LoadsC | Verdict::Passed => return None,
+            Verdict::NotRun | Verdict::Passed => return None,
         };
         Some(format!("   {remark}\n"))
     }
 }
 
 impl Row {
-    /// The cases that count: run, and neither refused a library nor in want of a node.
+    /// The cases that count: run, and not in want of a node.
     pub fn run(&self) -> usize {
         self.passed + self.failed
     }
 
     /// What does not count.
     fn rest(&self, unrun: &str) -> String {
-        let parts = [(self.nodes, "more need a node"), (self.native, "more load C"), (self.unrun, unrun)];
+        let parts = [(self.nodes, "more need a node"), (self.unrun, unrun)];
         parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!(", {count} {what}")).collect()
     }
 
@@ -259,7 +245,6 @@ impl Row {
             ("suite", self.suite.as_str().into()),
             ("otp", self.otp.into()),
             ("nodes", self.nodes.into()),
-            ("native", self.native.into()),
             ("run", self.run().into()),
             ("passed", self.passed.into()),
             ("unrun", self.unrun.into()),
@@ -274,7 +259,7 @@ pub(super) mod tests {
 
     /// A report on a case of each kind, of two suites.
     pub fn sample() -> Report {
-        let known = rows("# words\na/x known a reason\na/x listed\na/x c loads a C driver\n");
+        let known = rows("# words\na/x known a reason\na/x listed\n");
         let facts = Facts { known: known.into_iter().collect(), timed: BTreeSet::new() };
         let second = BTreeSet::from(["a/x second".to_owned()]);
         let suites = ["x", "y"].map(|name| Suite { application: "a", name: name.to_owned(), folder: "".into() });
@@ -283,8 +268,6 @@ pub(super) mod tests {
             (0, "second", "passed"),
             (0, "listed", "passed"),
             (0, "known", "failed a"),
-            (0, "c", "failed b"),
-            (0, "nif", "failed {open_error,-10}"),
             (0, "bad", "skipped c"),
             (0, "none", ""),
             (1, "good", "passed"),
@@ -303,12 +286,12 @@ pub(super) mod tests {
 
     #[test]
     fn the_text_has_suites_then_cases_then_the_sum() {
-        let expected = "a/x: 3 of 5, 2 more load C, 1 not run\na/y: 1 of 1, 1 more need a node\n   \
+        let expected = "a/x: 3 of 5, 1 not run\na/y: 1 of 1, 1 more need a node\n   \
                         passes only in a VM of its own: a/x second\n   \
                         passes, though listed in known-failures: a/x listed\n   \
                         known: a/x known (a reason)\n   \
                         OTP passes, not here: a/x bad: skipped c\n   again with: cargo xtask conf a/x:bad\n\
-                        4 of 6 cases pass (66.7 %), 1 more need a node, 2 more load C, 1 not run for want of time\n";
+                        4 of 6 cases pass (66.7 %), 1 more need a node, 1 not run for want of time\n";
         assert_eq!(sample().text(), expected);
         assert!(!sample().is_good());
     }
