@@ -4,10 +4,15 @@
 //! same size; a large one takes pages. One word for each page says which, so that an address within a bundle leads to its beginning.
 //!
 //! BA1. The word of a page is written before a bundle of it is made, and not changed while there is one. Who looks up an address holds a bundle there.
+//! BA2. A place of a page is held by a bundle, or free in [`Free`], or a thread's own: that it may make a bundle in, or has got back and gives back with others. So a thread
+//!      takes the lock once for a page of small bundles, and once for [`GIVEN`] that it gives back.
 
+use crate::large::STEP;
 use crate::reserved;
 use myriad_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use myriad_sync::{LockClass, Mutex, OnceLock, memory};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ptr::NonNull;
 
 /// Words of the largest bundle: larger terms are copied.
@@ -23,6 +28,8 @@ const MOST: usize = if cfg!(miri) { 4 << 20 } else { 32 << 30 };
 const LEAST: usize = if cfg!(miri) { 4 << 20 } else { 16 << 20 };
 /// From so many bytes on, memory of pages goes back to the system as soon as their bundle has gone.
 const GIVEN_BACK: usize = 256 << 10;
+/// Small bundles that a thread gives back at a time.
+const GIVEN: usize = 32;
 /// Added to the number of a large bundle's first page.
 const LARGE: u32 = GRANULES as u32;
 
@@ -84,14 +91,25 @@ pub(crate) unsafe fn start_of(at: *const u64) -> *mut u64 {
 
 /// What of the range is free.
 struct Free {
-    /// Runs of pages: first page and how many, ascending, never adjacent.
-    runs: Vec<(u32, u32)>,
+    /// Runs of pages: how many by the first one; never adjacent.
+    runs: BTreeMap<u32, u32>,
+    /// The same: how many, and the first one. The smallest that is large enough is taken, so that the range is used from its beginning on.
+    by_len: BTreeSet<(u32, u32)>,
     /// Of each number of granules, the pages with room for a bundle of so many.
     partial: [Vec<u32>; SMALL + 1],
-    /// Of each page that small bundles share, up to the last that was ever used: a bit for each place that is free.
-    places: Vec<u64>,
+    /// Of each page that small bundles share, up to the last that was ever used.
+    shared: Vec<Shared>,
     /// Pages below it are usable.
     usable: u32,
+}
+
+/// A page that small bundles share.
+#[derive(Clone, Copy, Default)]
+struct Shared {
+    /// A bit for each place that is free.
+    places: u64,
+    /// Where it stands among the pages with room.
+    at: u32,
 }
 
 /// All places of a page whose bundles take so many granules.
@@ -102,7 +120,18 @@ fn all_places(granules: usize) -> u64 {
 
 impl Free {
     const fn new() -> Free {
-        Free { runs: Vec::new(), partial: [const { Vec::new() }; SMALL + 1], places: Vec::new(), usable: 0 }
+        let partial = [const { Vec::new() }; SMALL + 1];
+        Free { runs: BTreeMap::new(), by_len: BTreeSet::new(), partial, shared: Vec::new(), usable: 0 }
+    }
+
+    fn add_run(&mut self, first: u32, pages: u32) {
+        self.runs.insert(first, pages);
+        self.by_len.insert((pages, first));
+    }
+
+    fn remove_run(&mut self, first: u32, pages: u32) {
+        self.runs.remove(&first);
+        self.by_len.remove(&(pages, first));
     }
 
     /// Reserves the range. `false`: there is no address space.
@@ -117,7 +146,7 @@ impl Free {
         let pages = len / PAGE;
         // SAFETY: zero is a value of an atomic; what of it is never touched takes no memory.
         PAGES.get_or_init(|| unsafe { Box::new_zeroed_slice(pages).assume_init() });
-        self.runs.push((0, pages as u32));
+        self.add_run(0, pages as u32);
         // Relaxed: ordered by the store below.
         BASE.store(base, Ordering::Relaxed);
         // Release: pairs with the Acquire in `range`.
@@ -131,81 +160,152 @@ impl Free {
         if LEN.load(Ordering::Relaxed) == 0 && !self.reserve() {
             return None;
         }
-        let i = self.runs.iter().position(|(_, n)| *n >= pages)?;
-        let (first, n) = self.runs[i];
+        let (n, first) = *self.by_len.range((pages, 0)..).next()?;
         let end = first + pages;
-        if end > self.usable {
-            if !reserved::commit(range().base + self.usable as usize * PAGE, (end - self.usable) as usize * PAGE) {
-                return None;
-            }
-            self.usable = end;
+        if end > self.usable && !self.make_usable(end) {
+            return None;
         }
-        if n == pages {
-            self.runs.remove(i);
-        } else {
-            self.runs[i] = (end, n - pages);
+        self.remove_run(first, n);
+        if n > pages {
+            self.add_run(end, n - pages);
         }
         Some(first)
     }
 
+    /// Pages below `end` become usable, in large steps, as the system is asked under the lock; huge ones where more than one step is used.
+    fn make_usable(&mut self, end: u32) -> bool {
+        const STEP_PAGES: usize = STEP / PAGE;
+        let Range { base, len } = range();
+        let (from, end) = (self.usable as usize, (end as usize).next_multiple_of(STEP_PAGES).min(len / PAGE));
+        let (at, bytes) = (base + from * PAGE, (end - from) * PAGE);
+        if !reserved::commit(at, bytes) {
+            return false;
+        }
+        if from > 0 {
+            reserved::prefer_huge_pages(at, bytes);
+        }
+        self.usable = end as u32;
+        true
+    }
+
     fn give_pages(&mut self, first: u32, pages: u32) {
-        let i = self.runs.partition_point(|(start, _)| *start < first);
-        debug_assert!(self.runs.get(i).is_none_or(|next| first + pages <= next.0), "pages are given back twice");
-        self.runs.insert(i, (first, pages));
-        if i + 1 < self.runs.len() && first + pages == self.runs[i + 1].0 {
-            self.runs[i].1 += self.runs[i + 1].1;
-            self.runs.remove(i + 1);
+        let (mut start, mut end) = (first, first + pages);
+        if let Some((before, n)) = self.runs.range(..first).next_back().map(|(before, n)| (*before, *n)) {
+            debug_assert!(before + n <= first, "pages are given back twice");
+            if before + n == first {
+                self.remove_run(before, n);
+                start = before;
+            }
         }
-        if i > 0 && self.runs[i - 1].0 + self.runs[i - 1].1 == first {
-            self.runs[i - 1].1 += self.runs[i].1;
-            self.runs.remove(i);
+        if let Some((next, n)) = self.runs.range(first..).next().map(|(next, n)| (*next, *n)) {
+            debug_assert!(end <= next, "pages are given back twice");
+            if end == next {
+                self.remove_run(next, n);
+                end = next + n;
+            }
         }
+        self.add_run(start, end - start);
         // What may go back is seen once for a run that has grown, too.
         if pages as usize * PAGE >= GIVEN_BACK {
             reserved::decommit(range().base + first as usize * PAGE, pages as usize * PAGE);
         }
     }
 
-    /// Of so many granules.
-    fn take_small(&mut self, granules: usize) -> Option<usize> {
-        let page = match self.partial[granules].last() {
-            Some(page) => *page,
-            None => {
-                let page = self.take_pages(1)?;
-                if self.places.len() <= page as usize {
-                    self.places.resize(page as usize + 1, 0);
-                }
-                self.places[page as usize] = all_places(granules);
-                note(page, 1, granules as u32);
-                self.partial[granules].push(page);
-                page
+    /// A page with places for bundles of so many granules, and which: they are the caller's (BA2).
+    fn take_places(&mut self, granules: usize) -> Option<(u32, u64)> {
+        if let Some(page) = self.partial[granules].pop() {
+            return Some((page, std::mem::take(&mut self.shared[page as usize].places)));
+        }
+        let page = self.take_pages(1)?;
+        if self.shared.len() <= page as usize {
+            self.shared.resize(page as usize + 1, Shared::default());
+        }
+        self.shared[page as usize].places = 0;
+        note(page, 1, granules as u32);
+        Some((page, all_places(granules)))
+    }
+
+    /// Some places of a page come back; or none.
+    fn give_places(&mut self, page: u32, granules: usize, given: u64) {
+        if given == 0 {
+            return;
+        }
+        let Some(shared) = self.shared.get_mut(page as usize) else { return };
+        debug_assert_eq!(shared.places & given, 0, "a bundle is given back twice");
+        let was_full = shared.places == 0;
+        shared.places |= given;
+        let is_empty = shared.places == all_places(granules);
+        let partial = &mut self.partial[granules];
+        if was_full {
+            shared.at = partial.len() as u32;
+            partial.push(page);
+        }
+        // One stays for what comes next.
+        if is_empty && partial.len() > 1 {
+            let at = shared.at as usize;
+            debug_assert_eq!(partial[at], page, "a page with room stands where it says");
+            partial.swap_remove(at);
+            if let Some(moved) = partial.get(at) {
+                self.shared[*moved as usize].at = at as u32;
             }
-        };
-        let places = &mut self.places[page as usize];
+            self.give_pages(page, 1);
+        }
+    }
+}
+
+/// What of small bundles' places is a thread's own (BA2).
+struct Own {
+    /// Of each number of granules, a page, and places there that are free.
+    pages: [(u32, u64); SMALL + 1],
+    /// What came back: the page, the number of granules, the place.
+    given: Vec<(u32, u8, u8)>,
+}
+
+myriad_sync::thread_local! {
+    static OWN: RefCell<Own> = const { RefCell::new(Own { pages: [(0, 0); SMALL + 1], given: Vec::new() }) };
+}
+
+impl Own {
+    /// The offset of a place for a bundle of so many granules.
+    fn take(&mut self, granules: usize) -> Option<usize> {
+        // What has just been used is still in the cache.
+        if let Some((page, _, place)) = self.given.pop_if(|(_, of, _)| usize::from(*of) == granules) {
+            return Some(page as usize * PAGE + usize::from(place) * granules * GRANULE);
+        }
+        if self.pages[granules].1 == 0 {
+            let mut free = FREE.lock();
+            self.give_all(&mut free);
+            self.pages[granules] = free.take_places(granules)?;
+        }
+        let (page, places) = &mut self.pages[granules];
         let place = places.trailing_zeros() as usize;
         debug_assert!(place < GRANULES / granules, "a page without room is kept as one that has some");
         *places &= *places - 1;
-        if *places == 0 {
-            self.partial[granules].pop();
-        }
-        Some(page as usize * PAGE + place * granules * GRANULE)
+        Some(*page as usize * PAGE + place * granules * GRANULE)
     }
 
-    fn give_small(&mut self, offset: usize, granules: usize) {
-        let page = offset / PAGE;
+    fn give(&mut self, offset: usize, granules: usize) {
         let place = offset % PAGE / (granules * GRANULE);
-        let places = &mut self.places[page];
-        debug_assert_eq!(*places & 1 << place, 0, "a bundle is given back twice");
-        let was_full = *places == 0;
-        *places |= 1 << place;
-        let is_empty = *places == all_places(granules);
-        if was_full {
-            self.partial[granules].push(page as u32);
+        self.given.push(((offset / PAGE) as u32, granules as u8, place as u8));
+        if self.given.len() >= GIVEN {
+            self.give_all(&mut FREE.lock());
         }
-        // One stays for what comes next.
-        if is_empty && self.partial[granules].len() > 1 {
-            self.partial[granules].retain(|other| *other as usize != page);
-            self.give_pages(page as u32, 1);
+    }
+
+    fn give_all(&mut self, free: &mut Free) {
+        for (page, granules, place) in self.given.drain(..) {
+            free.give_places(page, granules.into(), 1 << place);
+        }
+    }
+}
+
+impl Drop for Own {
+    /// The thread ends.
+    fn drop(&mut self) {
+        let mut free = FREE.lock();
+        self.give_all(&mut free);
+        for (granules, (page, places)) in self.pages.into_iter().enumerate() {
+            free.give_places(page, granules, places);
         }
     }
 }
@@ -229,11 +329,11 @@ fn pages(words: usize) -> u32 {
 /// Memory for a bundle of so many words, at most [`MOST_WORDS`]; `None`: the range has no room.
 pub(crate) fn take(words: usize) -> Option<NonNull<u64>> {
     debug_assert!(words > 0 && words <= MOST_WORDS, "a bundle of {words} words");
-    let mut free = FREE.lock();
     let granules = granules(words);
     let offset = if granules <= SMALL {
-        free.take_small(granules)?
+        OWN.try_with(|own| own.borrow_mut().take(granules)).unwrap_or_else(|_| take_at_the_end(granules))?
     } else {
+        let mut free = FREE.lock();
         let pages = pages(words);
         let first = free.take_pages(pages)?;
         note(first, pages, LARGE + first);
@@ -249,12 +349,25 @@ pub(crate) fn take(words: usize) -> Option<NonNull<u64>> {
 pub(crate) unsafe fn give(at: NonNull<u64>, words: usize) {
     let offset = at.addr().get() - range().base;
     let granules = granules(words);
-    let mut free = FREE.lock();
     if granules <= SMALL {
-        free.give_small(offset, granules);
+        // A thread that ends has nothing of its own any more.
+        if OWN.try_with(|own| own.borrow_mut().give(offset, granules)).is_err() {
+            let place = offset % PAGE / (granules * GRANULE);
+            FREE.lock().give_places((offset / PAGE) as u32, granules, 1 << place);
+        }
     } else {
-        free.give_pages((offset / PAGE) as u32, pages(words));
+        FREE.lock().give_pages((offset / PAGE) as u32, pages(words));
     }
+}
+
+/// A place for a small bundle where the thread ends and has nothing of its own any more.
+#[cold]
+fn take_at_the_end(granules: usize) -> Option<usize> {
+    let mut free = FREE.lock();
+    let (page, places) = free.take_places(granules)?;
+    let place = places.trailing_zeros() as usize;
+    free.give_places(page, granules, places & (places - 1));
+    Some(page as usize * PAGE + place * granules * GRANULE)
 }
 
 #[cfg(test)]
