@@ -7,7 +7,7 @@ PROGRAM ?=
 ARGS ?=
 SUITES ?=
 FUZZ_SECONDS ?= 60
-# `make test` runs a third of OTP's own suites, each commit the next one, every other time round in machine code, two of five commits with hybrid or shared
+# `make test` runs a third of OTP's own suites, each commit the next one, every other time round in machine code, two of five commits with private or shared
 # heaps, and begins no case after so many minutes.
 SHORT_MINUTES := 12
 
@@ -42,7 +42,7 @@ help:
 	@echo "make own-modules                         compile erl/*.erl, which the emulator embeds"
 	@echo "make test                                every test; test-rust, test-fuzz, test-erlang, test-spread, test-checked, test-projects, test-conformance: its parts"
 	@echo "make record                              record tests/expected anew from OTP"
-	@echo "make conformance [SUITES=\"big map\"]      OTP's own suites (docs/conformance.md); with HEAP=hybrid or HEAP=shared the VM has its memory so, here and"
+	@echo "make conformance [SUITES=\"big map\"]      OTP's own suites (docs/conformance.md); with HEAP=private or HEAP=shared the VM has its memory so, here and"
 	@echo "                                         in projects, differential, generated, soak and servers"
 	@echo "make projects                            Elixir, rebar3 and Dialyzer at work (minutes), on OTP and on Myriad"
 	@echo "make differential [SEED=1 CALLS=500000]    random calls of built-ins on OTP and on Myriad"
@@ -150,7 +150,7 @@ test-rust:
 
 NATIVE_PROGRAMS := binary/ code/ exception/ fun/ guard/ number/ term/ trace/
 # What sends, keeps and collects terms.
-HYBRID_PROGRAMS := ets/ exception/ gc/ message/ otp/shared_data process/ term/
+PRIVATE_PROGRAMS := ets/ exception/ gc/ message/ otp/shared_data process/ term/
 SHARED_PROGRAMS := binary/ code/ ets/ exception/ gc/ message/ nif/ process/
 test-erlang: build
 	@tools/setup tests
@@ -158,8 +158,8 @@ test-erlang: build
 	@cargo xtask recorded
 	@echo "== the same with every function in machine code, a part"
 	@cargo xtask recorded --native $(NATIVE_PROGRAMS)
-	@echo "== the same with large messages as bundles, a part"
-	@cargo xtask recorded --heap hybrid $(HYBRID_PROGRAMS)
+	@echo "== the same with private heaps, a part"
+	@cargo xtask recorded --heap private $(PRIVATE_PROGRAMS)
 	@echo "== the same with one heap, a part"
 	@cargo xtask recorded --heap shared $(SHARED_PROGRAMS)
 	@echo "== forms of functions"
@@ -193,13 +193,13 @@ CHECKED_PROGRAMS := binary/ ets/ exception/ fun/ gc/dictionary gc/float_register
     code/jump_loops code/large_constants code/loading code/replaced_library code/shared_raises \
     $(addprefix process/,backtraces dirty_calls info_in_order items_and_flags references saved_calls sending spawn suspended_ends)
 CHECKED_SHARED := binary/ ets/ exception/ gc/dictionary message/ process/sending process/spawn
-CHECKED_HYBRID := ets/ exception/ gc/dictionary gc/large_results gc/literals message/ process/sending process/spawn
+CHECKED_PRIVATE := ets/ exception/ gc/dictionary gc/large_results gc/literals message/ process/sending process/spawn
 test-checked:
 	@tools/setup tests
 	@echo "== recorded Erlang tests with assertions and the heap checker"
 	@RUSTFLAGS="--cfg heap_check" CARGO_TARGET_DIR=$(CURDIR)/target/checked cargo build --quiet --profile checked --bin myriad
 	@MYRIAD_EMULATOR=$(CURDIR)/target/checked/checked/myriad cargo xtask recorded $(CHECKED_PROGRAMS)
-	@MYRIAD_EMULATOR=$(CURDIR)/target/checked/checked/myriad cargo xtask recorded --heap hybrid $(CHECKED_HYBRID)
+	@MYRIAD_EMULATOR=$(CURDIR)/target/checked/checked/myriad cargo xtask recorded --heap private $(CHECKED_PRIVATE)
 	@MYRIAD_EMULATOR=$(CURDIR)/target/checked/checked/myriad cargo xtask recorded --heap shared $(CHECKED_SHARED)
 	@$(MAKE) --no-print-directory faults SEEDS=$(SHORT_SEEDS)
 

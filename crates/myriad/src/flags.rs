@@ -482,7 +482,7 @@ fn defaults() -> Config {
             max_heap_size: MaxHeapSize { kill: true, error_logger: true, ..MaxHeapSize::default() },
             ..Settings::default()
         },
-        architecture: Architecture::default(),
+        architecture: Architecture::Hybrid,
         off_heap_messages: false,
         root: PathBuf::new(),
         arguments: Vec::new(),

@@ -35,7 +35,7 @@ pub const TAKES: &str = "[OPTION...] [SUITE...] | [--vm ERL] SUITE:CASE...
   SUITE            as `map` or `stdlib/lists`; those of tests/conformance/suites without one
   SUITE:CASE       this case alone, in a VM of its own, with what it prints
   --third N        only each third suite of those not marked slow (N = 0, 1, 2; auto: by the number of commits, every other
-                   time round --native, of five commits one with --heap hybrid and one with --heap shared);
+                   time round --native, of five commits one with --heap private and one with --heap shared);
                    with these --heap those alone that tests/conformance/heaps lists
   --minutes M      begin no case after M minutes; what was not run is neither passed nor failed
   --short          take the records as they are; without the source package, say so and go

@@ -23,6 +23,8 @@ impl Heap {
     pub const HYBRID: Heap = Heap(NAMES[1]);
     /// One heap of all processes.
     pub const SHARED: Heap = Heap(NAMES[2]);
+    /// What Myriad has by itself (docs/heaps.md, "The choice").
+    pub const DEFAULT: Heap = Heap::HYBRID;
 
     /// The one that was asked for.
     pub fn asked_for(words: &Words) -> Result<Option<Heap>, Stop> {

@@ -87,7 +87,7 @@ pub fn main(words: &[String]) -> Done {
     if record {
         return recorded(&world, &names);
     }
-    let judged = judge(&world, &names, heap.unwrap_or(Heap::PRIVATE))?;
+    let judged = judge(&world, &names, heap.unwrap_or(Heap::DEFAULT))?;
     let good = report(&world, &judged, shown);
     json::result(&words, "recorded", good, || found(&judged))?;
     Ok(verdict(good))

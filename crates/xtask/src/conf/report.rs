@@ -20,7 +20,7 @@ impl Facts {
     /// Reads the lists.
     pub fn read(world: &World) -> Result<Facts, Stop> {
         let all = files::read(&world.parts.join("known-failures"))?;
-        let of_heap = format!("known-failures-{}", world.heap.unwrap_or(Heap::PRIVATE).name());
+        let of_heap = format!("known-failures-{}", world.heap.unwrap_or(Heap::DEFAULT).name());
         let of_heap = files::read_if_there(&world.parts.join(of_heap));
         let known = [all, of_heap].iter().flat_map(|list| rows(list)).collect();
         let timed = rows(&files::read(&world.parts.join("timed"))?).into_iter().map(|(id, _)| id).collect();

@@ -108,7 +108,7 @@ impl Chosen {
         let list = |name: &str| files::read(&top().join("tests/conformance").join(name));
         let third = turn.map(|turn| turn.third);
         let mut names = listed(&list("suites")?, third);
-        if turn.and_then(|turn| turn.heap).is_some_and(|heap| heap != Heap::PRIVATE) {
+        if turn.and_then(|turn| turn.heap).is_some_and(|heap| heap != Heap::DEFAULT) {
             let of_heaps = listed(&list("heaps")?, None);
             names.retain(|name| of_heaps.contains(name));
         }
@@ -141,7 +141,7 @@ pub struct Turn {
 }
 
 /// The architectures' turns: five, so that within thirty commits each third is run with and without machine code in all of them.
-const HEAPS: [Heap; 5] = [Heap::PRIVATE, Heap::HYBRID, Heap::PRIVATE, Heap::SHARED, Heap::PRIVATE];
+const HEAPS: [Heap; 5] = [Heap::HYBRID, Heap::PRIVATE, Heap::HYBRID, Heap::SHARED, Heap::HYBRID];
 
 /// The turn of a commit, by its number.
 fn turn_of(number: usize) -> Turn {
@@ -217,7 +217,7 @@ mod tests {
         let of_heaps = listed(&files::read(&top().join("tests/conformance/heaps")).unwrap(), None);
         let of_all: Vec<String> = (0..3).flat_map(|third| chosen(third, Heap::SHARED)).collect();
         assert!(of_heaps.iter().all(|name| of_all.contains(name)) && of_all.len() == of_heaps.len());
-        assert!(chosen(0, Heap::PRIVATE).len() > 2 * chosen(0, Heap::HYBRID).len());
+        assert!(chosen(0, Heap::DEFAULT).len() > 2 * chosen(0, Heap::PRIVATE).len());
     }
 
     #[test]
