@@ -33,7 +33,7 @@ WITH_HEAP = $(if $(HEAP),--heap $(HEAP))
 # The nightly compiler that miri and libFuzzer run on. Every other target has the compiler of rust-toolchain.toml.
 export NIGHTLY := nightly-2026-10-30
 
-.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short miri-heap miri-sync miri-process miri-term test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential generated opcodes mutants nifs soak bench litmus bench-locks bench-smp-cost bench-alloc bench-heaps bench-pauses bench-hedqvist bench-native bench-net bench-scheduling bench-servers servers scaling pollers past many-cores fuzz miri loom interleave asan tsan lint recipes clean
+.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short miri-heap miri-sync miri-process miri-term test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential generated opcodes mutants nifs soak bench litmus bench-locks bench-smp-cost bench-alloc bench-heaps bench-pauses bench-parallel parallel-package bench-hedqvist bench-native bench-net bench-scheduling bench-servers servers scaling pollers past many-cores fuzz miri loom interleave asan tsan lint recipes clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
@@ -63,6 +63,8 @@ help:
 	@echo "make bench-smp-cost                      the parallel VM with one scheduler against the sequential one"
 	@echo "make bench-heaps [ALL=1]                 the paper's programs with private, shared and hybrid heaps, and on erl (docs/heaps.md)"
 	@echo "make bench-pauses [SIZE=1000]            what waits for a process with so many MB of state, on erl and with each kind of heaps (docs/heaps.md)"
+	@echo "make bench-parallel                      loops of which idle schedulers take parts (docs/parallel.md)"
+	@echo "make parallel-package                    the module parallel as a package for rebar3 and mix (docs/parallel.md)"
 	@echo "make bench-hedqvist                      Hedqvist's experiment: no threads, workers, private threads"
 	@echo "make bench-native                        programs that compute: OTP's JIT, the interpreter, machine code (bench/native)"
 	@echo "make bench-scheduling                    two schedulers against two VMs, ticks, quotas, idling, bursts, the worker cache, the lock profile"
@@ -306,6 +308,12 @@ bench-heaps: build
 SIZE ?= 1000
 bench-pauses: build
 	@cargo xtask bench -n 1 --size $(SIZE) pauses
+
+bench-parallel: build
+	@cargo xtask bench -n 3 loops
+
+parallel-package:
+	@tools/parallel-package
 
 bench-native: build
 	@cargo xtask bench native

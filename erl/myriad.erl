@@ -4,7 +4,7 @@
 %% a task waits for is waited for here.
 -module(myriad).
 -export([spawn_task/2, spawn_task/3, task_info/1, run_task/2]).
--export([locks/0, locks/1, share/1]).
+-export([locks/0, locks/1, share/1, undefined_function/3]).
 
 %% The lock profile (docs/locks.md): built-in functions.
 locks() -> erlang:nif_error(undef).
@@ -41,3 +41,12 @@ event({'$myriad_task_info', From, Ref}) ->
     From ! {Ref, myriad_tasks:info()},
     myriad_tasks:next();
 event(Message) -> myriad_tasks:event(Message).
+
+%% A call of a function of a module that comes with Myriad, of which the process's error handler hears otherwise: if the program has a module of that
+%% name, it is that one's.
+undefined_function(Module, Function, Arguments) ->
+    _ = code:ensure_loaded(Module),
+    case erlang:module_loaded(Module) orelse myriad_modules:load(Module) of
+        true -> apply(Module, Function, Arguments);
+        false -> error_handler:undefined_function(Module, Function, Arguments)
+    end.

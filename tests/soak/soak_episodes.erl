@@ -28,7 +28,7 @@ all() ->
 prepare(Dir) ->
     persistent_term:put(soak_dir, Dir),
     Only = string:lexemes(os:getenv("SOAK_ONLY", ""), ","),
-    All = [E || E <- all() ++ soak_sockets:episodes() ++ soak_libraries:episodes(), Only =:= [] orelse lists:member(atom_to_list(element(1, E)), Only)],
+    All = [E || E <- all() ++ soak_sockets:episodes() ++ soak_libraries:episodes() ++ soak_parallel:episodes(), Only =:= [] orelse lists:member(atom_to_list(element(1, E)), Only)],
     persistent_term:put(soak_all, list_to_tuple(All)),
     soak_libraries:prepare(Dir),
     [persistent_term:put({soak_code, Module, Version}, compiled(Module, Version)) || Module <- ?MODULES, Version <- [1, 2, 3]],

@@ -32,6 +32,7 @@ pub mod numbers;
 mod oracle;
 pub mod os;
 pub mod packet;
+pub mod parallel;
 pub mod persistent;
 pub mod process;
 pub mod regex;
@@ -116,6 +117,7 @@ pub static TABLES: &[&[BifDef]] = &[
     system::INTERNAL_DEBUG,
     system::LCNT,
     system::LOCKS,
+    parallel::PARALLEL,
     share::SHARE,
     tuples::TUPLES,
     process::PROCESSES,

@@ -198,6 +198,7 @@ pub fn prepare<R: Runtime>(
         on_load: None,
         breakpoints: AtomicU32::new(0),
         nifs: OnceLock::new(),
+        learnt: OnceLock::new(),
         pins: Pins::new(),
         md5,
         runs_intrinsics: bifs.runs_intrinsics(name, md5),

@@ -20,6 +20,7 @@ use myriad_process::CodePtr;
 use myriad_sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use myriad_sync::{EntryWords, LockClass, Mutex, OnceLock, Pins, ShardedCounter};
 use myriad_term::{Atom, Build, Export, FunEntry, Mfa, Term};
+use std::any::Any;
 use std::collections::HashMap;
 
 /// One function of one version of a module (or an undefined export, or a built-in): what exports and funs point at.
@@ -154,6 +155,8 @@ pub struct Module<R: Runtime> {
     pub breakpoints: AtomicU32,
     /// Where its NIFs are from, once `erlang:load_nif/2` has succeeded; set under the code server's lock.
     pub nifs: OnceLock<Box<dyn NifLibrary>>,
+    /// What the engine has found out about this version's code, once it has looked.
+    pub learnt: OnceLock<Box<dyn Any + Send + Sync>>,
     /// Who reads the version for longer than a slice: compilers (code/U4).
     pub pins: Pins,
     /// MD5 of the essential chunks.

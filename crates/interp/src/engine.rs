@@ -2,7 +2,8 @@
 
 use crate::instr::Op;
 use crate::machine::Machine;
-use crate::{bifs, calls, code, hidden, run, stack, stubs};
+use crate::parallel;
+use crate::{bifs, calls, code, errors, hidden, run, stack, stubs};
 use myriad_code::{Entry, Executor};
 use myriad_process::CodePtr;
 use myriad_sched::X_REGISTERS;
@@ -99,6 +100,16 @@ impl Executor<myriad_vm::Vm> for Interpreter {
     }
 }
 
+/// Where an exception is to be raised for what is wanted no more: where the process stands (null), or in this frame of a loop.
+#[cold]
+fn what_stops(m: &mut Machine<'_, '_>) -> Option<*mut u64> {
+    if m.ctx.is_aborted() {
+        return Some(std::ptr::null_mut());
+    }
+    let (frame, at_once) = parallel::stopped(m.ctx)?;
+    Some(if at_once { frame.cast() } else { std::ptr::null_mut() })
+}
+
 impl Engine for Interpreter {
     fn run(&self, ctx: &mut Ctx<'_>) -> SliceEnd {
         let at = ctx.state.resume;
@@ -109,7 +120,10 @@ impl Engine for Interpreter {
             hidden::restore(m, &hidden);
         }
         m.callee = at.function;
-        let pc = if m.ctx.state.resumption.is_some() {
+        let to_stop = if m.ctx.is_to_stop() { what_stops(m) } else { None };
+        let pc = if let Some(frame) = to_stop {
+            errors::abort_at(m, at.pc.0, frame)
+        } else if m.ctx.state.resumption.is_some() {
             // Its arguments may be wanted for an error.
             match resume(m.ctx) {
                 Some(result) => {
@@ -154,6 +168,18 @@ impl Engine for Interpreter {
 
     fn makes_room(&self) -> bool {
         true
+    }
+
+    fn has_part(&self, ctx: &mut Ctx<'_>) -> bool {
+        parallel::has_part(ctx)
+    }
+
+    fn is_to_stop(&self, ctx: &mut Ctx<'_>) -> bool {
+        ctx.is_aborted() || parallel::stopped(ctx).is_some()
+    }
+
+    fn hand_over(&self, ctx: &mut Ctx<'_>) {
+        parallel::hand_over(ctx);
     }
 
     fn backtrace(&self, process: &OwnerState, depth: usize) -> Vec<TraceFrame> {

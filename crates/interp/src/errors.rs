@@ -14,9 +14,10 @@
 use crate::code::{self, record_before};
 use crate::instr::Op;
 use crate::machine::{Machine, high, mfa, target};
-use crate::stack::{frame_of, place, place_of, walk};
+use crate::receive::leave_receive;
+use crate::stack::{frame_of, place, place_of, walk, words_below_return};
 use crate::trace::frames::unwound;
-use myriad_process::Class;
+use myriad_process::{Class, Frames};
 use myriad_term::boxed::Header;
 use myriad_term::{Alloc, Atom, Build, Kind, Mfa, Term, am};
 use myriad_vm::TraceFrame;
@@ -39,6 +40,27 @@ pub fn raise_at(m: &mut Machine<'_, '_>, pc: *const u32, class: Class, reason: T
     begin(m, class, reason);
     let frame = here(m, pc);
     unwind(m, pc, frame)
+}
+
+/// Raises `exit:{parallel, aborted}`, for nobody wants any more what a process does: where it stands, at an instruction or (null) at the entry of a function, in a receive or a built-in; or
+/// in `frame`, without the frames above it.
+#[cold]
+pub fn abort_at(m: &mut Machine<'_, '_>, pc: *const u32, frame: *mut u64) -> *const u32 {
+    leave_receive(m);
+    m.ctx.state.resumption = None;
+    m.ctx.state.retry_state = Term::NONE;
+    let reason = m.ctx.tuple(&[am::parallel.term(), am::aborted.term()]);
+    begin(m, Class::Exit, reason);
+    let mut words = 0;
+    if !frame.is_null() {
+        // SAFETY: a frame of this stack, with the return point below it.
+        m.heap().stop = unsafe { frame.sub(1) };
+    } else if !pc.is_null() {
+        words = here(m, pc);
+    }
+    let (stop, base) = (m.heap().stop, m.heap().hend);
+    let words = words_below_return(stop, base, words);
+    unwind(m, std::ptr::null(), words)
 }
 
 /// Raises `error:Reason` at `pc`.
@@ -244,7 +266,7 @@ pub fn rethrow(m: &mut Machine<'_, '_>, class: Class, reason: Term, trace: Term)
         if let Some(data) = slot.as_catch() {
             // SAFETY: a catch marker's data is the address of its record; see the module's page.
             let handler = unsafe { &*(data as *const Continuation) };
-            if m.ctx.state.trace_frames {
+            if m.ctx.state.frames.has(Frames::TRACED) {
                 let from = m.heap().stop;
                 unwound(m, from, at, Some(handler), class.term(), reason);
             }
@@ -259,7 +281,7 @@ pub fn rethrow(m: &mut Machine<'_, '_>, class: Class, reason: Term, trace: Term)
         // SAFETY: at most the base.
         at = unsafe { at.add(1) };
     }
-    if m.ctx.state.trace_frames {
+    if m.ctx.state.frames.has(Frames::TRACED) {
         let from = m.heap().stop;
         unwound(m, from, base, None, class.term(), reason);
     }

@@ -45,6 +45,7 @@ mod loop_intrinsics;
 mod machine;
 mod maps;
 mod matching;
+mod parallel;
 mod receive;
 mod run;
 mod saving;

@@ -301,6 +301,7 @@ impl Machine<'_, '_> {
             || self.ctx.gives_way_to_others()
             || self.ctx.sched.pace.pauses()
             || self.ctx.vm.schedulers.safepoint_requested()
+            || self.ctx.is_work_wanted() && self.ctx.vm.engine().has_part(self.ctx)
         {
             return true;
         }

@@ -113,6 +113,12 @@ fn end_timer(m: &mut Machine<'_, '_>) {
     }
 }
 
+/// An exception from outside ends a receive, if the process is in one: the next one begins with the first message.
+pub fn leave_receive(m: &mut Machine<'_, '_>) {
+    end_timer(m);
+    m.ctx.state.messages.rewind();
+}
+
 /// `remove_message`: the message is accepted.
 pub unsafe fn remove_message(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     end_timer(m);

@@ -19,6 +19,7 @@ pub fn tables() -> Vec<&'static [myriad_vm::BifDef]> {
     tables.extend_from_slice(myriad_driver::TABLES);
     tables.push(crate::task::TASKS);
     tables.push(crate::native::NATIVE);
+    tables.push(crate::own_modules::MODULES_TO_LOAD);
     tables
 }
 
@@ -53,6 +54,7 @@ pub fn bare(mut config: Config, release: Release) -> &'static Vm {
         Box::<myriad_io::Io>::default(),
         Box::<myriad_driver::Drivers>::default(),
         Box::<crate::task::Tasks>::default(),
+        Box::new(crate::own_modules::OwnModules),
         Box::new(crate::native::MachineCode::start(&mut config)),
     ];
     if config.phases {

@@ -19,6 +19,7 @@
 //! | [`names`] | registered names |
 //! | [`tracee`] | the one word that is tested before anything is traced |
 //! | [`mod@trail`] | where a receiver of many messages finds the next but some |
+//! | [`parallel`] | loops whose parts other processes may do |
 //! | [`timer`], [`code_ptr`] | the name of a timer, and the time of a receive; an address in code |
 //! | [`lazy_box`] | parts that few processes have |
 
@@ -33,6 +34,7 @@ pub mod message;
 pub mod names;
 pub mod nodes;
 pub mod owner;
+pub mod parallel;
 pub mod priority;
 pub mod process;
 pub mod reductions;
@@ -56,7 +58,7 @@ pub use listing::{Listed, Listing};
 pub use message::{Message, MessageQueue, QueueMark, Taken};
 pub use myriad_heap::Payload;
 pub use names::{Named, Names};
-pub use owner::{Flags, Markers, OwnerState, Resume};
+pub use owner::{Flags, Frames, Markers, OwnerState, Resume};
 pub use priority::{Band, Priority};
 pub use process::{DirtyState, Process};
 pub use reductions::{LOOK, Reductions};

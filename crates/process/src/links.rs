@@ -5,6 +5,7 @@
 //!     over the old link are ignored, and so are links that the other side makes until then: it made them before it handled the
 //!     unlinking, which will end them.
 
+use crate::parallel::Parallel;
 use myriad_heap::Payload;
 use myriad_sync::Arc;
 use myriad_sync::atomic::AtomicBool;
@@ -113,6 +114,8 @@ pub struct Tables {
     pub watches_nodes: bool,
     /// Number for the next unlinking.
     pub unlink_serial: u64,
+    /// Loops whose parts others may do.
+    pub parallel: Option<Box<Parallel>>,
 }
 
 /// The relations of one process.
@@ -133,6 +136,18 @@ impl Relations {
     /// The tables, made if need be.
     pub fn tables(&mut self) -> &mut Tables {
         self.0.get_or_insert_default()
+    }
+
+    /// Loops whose parts others may do, if there ever was one.
+    #[inline]
+    pub fn parallel_mut(&mut self) -> Option<&mut Parallel> {
+        self.0.as_deref_mut().and_then(|tables| tables.parallel.as_deref_mut())
+    }
+
+    /// The same, made if need be.
+    #[inline]
+    pub fn parallel(&mut self) -> &mut Parallel {
+        self.tables().parallel.get_or_insert_default()
     }
 
     /// Takes all of them (at the end of the process).

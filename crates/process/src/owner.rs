@@ -65,6 +65,34 @@ pub struct Flags {
     pub save_calls: u16,
 }
 
+/// Kinds of frames that may be on a process's stack, and that somebody looks for.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Frames(u8);
+
+impl Frames {
+    /// They report exceptions as they pass.
+    pub const TRACED: Frames = Frames(1);
+    /// They are those of loops whose parts others may do ([`crate::parallel`]).
+    pub const LOOPS: Frames = Frames(2);
+
+    /// May there be some of this kind?
+    #[inline(always)]
+    pub const fn has(self, kind: Frames) -> bool {
+        self.0 & kind.0 != 0
+    }
+
+    /// Some of this kind come.
+    #[inline]
+    pub fn add(&mut self, kind: Frames) {
+        self.0 |= kind.0;
+    }
+
+    /// There are none of this kind any more.
+    pub fn remove(&mut self, kind: Frames) {
+        self.0 &= !kind.0;
+    }
+}
+
 /// The part of a process that only its owner touches (process/P2).
 ///
 /// Kept small: an idle process is to cost no more than OTP's (docs/design.md, section 13).
@@ -125,8 +153,8 @@ pub struct OwnerState<R: Runtime> {
     pub exit_reason: Term,
     /// What tracing counts and measures.
     pub watched: LazyBox<R::Watched>,
-    /// There may be frames on the stack that report exceptions as they pass.
-    pub trace_frames: bool,
+    /// What there may be among the frames of the stack.
+    pub frames: Frames,
     /// State of built-ins that wait or go dirty and are run again (a reference, a phase).
     pub retry_state: Term,
 }
@@ -168,7 +196,7 @@ impl<R: Runtime> OwnerState<R> {
             exit_reason: Term::atom(am::normal),
             retry_state: Term::NONE,
             watched: LazyBox::new(),
-            trace_frames: false,
+            frames: Frames::default(),
         }
     }
 }

@@ -61,7 +61,7 @@ impl<R: Runtime> OwnerState<R> {
             error_handler: _,
             initial_call: _,
             watched: _,
-            trace_frames: _,
+            frames: _,
         } = self;
         messages.attach_current(heap);
         let mut roots = Roots::new();

@@ -15,6 +15,7 @@
 //! | [`dispatcher`] | what one scheduler does between two slices: picking, stealing, balancing, searching, parking |
 //! | [`current`](mod@current) | which scheduler a thread acts for |
 //! | [`local`] | the scheduler's own state, which running code sees |
+//! | `asking` | schedulers without work that ask a process for a part of its own |
 //! | `books`, `balance`, `balancing` | what each has done in a period, and what follows from it for the next one |
 //! | [`r13b04`], `past` | OTP R13B04's way of sharing work, for the simulator |
 //! | [`dirty`] | the pools of dirty schedulers |
@@ -107,6 +108,7 @@
 //!   connections, neither the processor time nor the 99th percentile of the answers' times was better than with a wake-up at once, beyond the spread.
 //! - *Balancing by a thread of its own*, which would have to be woken while all is idle.
 
+mod asking;
 mod balance;
 mod balancing;
 pub mod binding;

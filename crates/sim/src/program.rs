@@ -32,6 +32,8 @@ const WITHOUT: [&str; 1] = ["error_handler"];
 /// The applications whose modules may be named.
 const APPLICATIONS: [&str; 3] = ["stdlib-", "kernel-", "compiler-"];
 
+/// Loops of which idle cores take parts (docs/parallel.md).
+const PARALLEL: &[u8] = include_bytes!("../../../erl/ebin/parallel.beam");
 static OWN: &[u8] = include_bytes!("../../../erl/ebin/myriad_sim.beam");
 
 fn print(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {
@@ -151,6 +153,8 @@ pub fn load(vm: &'static Vm, files: &[PathBuf]) -> Result<Atom, String> {
         if let Some(file) = library.get(&name) {
             let bytes = std::fs::read(file).map_err(|why| format!("cannot read {}: {why}", file.display()))?;
             wanted.extend(load_one(vm, &bytes, &file.display().to_string(), &mut known)?);
+        } else if name == "parallel" {
+            wanted.extend(load_one(vm, PARALLEL, "parallel", &mut known)?);
         }
     }
     let first = first.ok_or("no module to run")?;

@@ -105,6 +105,7 @@ fn step(ending: &mut Ending, ctx: &mut Ctx<'_>) -> Option<Stage> {
             run_hooks(ending, ctx)?;
             release_name(ctx);
             ctx.leave_nodes();
+            ctx.end_parts();
             if ctx.process.blocks_schedulers() {
                 ctx.vm.schedulers.blocker_ends(ctx.pid());
             }

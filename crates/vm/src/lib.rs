@@ -38,6 +38,7 @@ pub mod literals;
 mod node;
 pub mod observer;
 pub mod os_text;
+pub mod parallel;
 mod parts;
 pub mod private_thread;
 pub mod release;

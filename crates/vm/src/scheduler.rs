@@ -17,7 +17,7 @@ use crate::vm::Vm;
 use crate::{Process, Signals};
 use myriad_heap::meter::{self, Work};
 use myriad_heap::shared;
-use myriad_process::Priority;
+use myriad_process::{Frames, Priority};
 use myriad_sched::dispatcher::{TRIM_AFTER, TRIM_REDUCTIONS};
 use myriad_sched::microstate::{self, State};
 use myriad_sched::{DirtyKind, Dispatcher, Job, Local, Look, Pace, SLICE_OVERHEAD, SLICE_REDUCTIONS, Search, jobs};
@@ -629,6 +629,26 @@ impl Ctx<'_> {
         if end == SliceEnd::Yielded && self.process.gives_way() && self.answer_who_asked() == Handled::Fatal {
             return SliceEnd::Exited;
         }
+        if self.state.frames.has(Frames::LOOPS) {
+            return self.end_slice_of_loops(end);
+        }
+        self.state.waiting = end == SliceEnd::Waiting;
+        end
+    }
+
+    /// The process has loops of which parts may be wanted, or which are wanted no more.
+    #[inline(never)]
+    fn end_slice_of_loops(&mut self, end: SliceEnd) -> SliceEnd {
+        let engine = self.vm.engine();
+        let end = match end {
+            // It meets that at once, wherever it waits.
+            SliceEnd::Waiting if self.is_to_stop() && engine.is_to_stop(self) => SliceEnd::Yielded,
+            SliceEnd::Yielded if self.is_work_wanted() && !self.is_to_stop() => {
+                engine.hand_over(self);
+                end
+            }
+            _ => end,
+        };
         self.state.waiting = end == SliceEnd::Waiting;
         end
     }

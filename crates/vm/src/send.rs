@@ -48,6 +48,17 @@ impl Vm {
         self.schedule(process, process.wake());
     }
 
+    /// The same, on a scheduler that asks for work.
+    pub(crate) fn wake_for_who_asks(&'static self, process: &Process) {
+        match process.wake() {
+            Wake::Enqueue => {
+                self.profile_waking(process);
+                self.schedulers.give_who_asks(process);
+            }
+            Wake::AlreadyAwake | Wake::Gone => {}
+        }
+    }
+
     /// Puts a process into a run queue if that is what its new state asks for.
     #[inline]
     fn schedule(&'static self, process: &Process, wake: Wake) {

@@ -10,6 +10,7 @@ use crate::vm::Vm;
 use crate::{OwnerState, Process, Resume, Signal};
 use myriad_heap::{Heap, Settings, shared};
 use myriad_process::links::{AliasMode, Monitor, Target, Watcher};
+use myriad_process::parallel::Role;
 use myriad_process::{Flags, Message, Payload, Priority};
 use myriad_term::{Arena, Build, Export, Mfa, Pid, RefNumbers, Term, TermRef, am};
 
@@ -37,6 +38,8 @@ pub struct SpawnOptions {
     pub given: Term,
     /// The reply to a request.
     pub reply: Option<Reply>,
+    /// A part of a loop, made because a scheduler asks for work.
+    pub role: Option<Role>,
 }
 
 /// The reply to a `spawn_request`. Terms of the parent's.
@@ -65,6 +68,7 @@ impl SpawnOptions {
             system: false,
             given: Term::NIL,
             reply: None,
+            role: None,
         }
     }
 }
@@ -151,6 +155,9 @@ impl Ctx<'_> {
             let watcher = Watcher { from: parent, name: Term::NONE };
             new.relations.tables().watchers.insert(*reference, watcher);
         }
+        if let Some(role) = options.role {
+            new.relations.parallel().role = Some(role);
+        }
         let home = self.sched.id % vm.schedulers.len();
         let (priority, system) = (options.priority, options.system);
         let memory = Arena::new();
@@ -182,7 +189,11 @@ impl Ctx<'_> {
             }
         }
         self.trace_spawn(process, export.mfa, args, options.link);
-        vm.wake(process);
+        if options.role.is_some() {
+            vm.wake_for_who_asks(process);
+        } else {
+            vm.wake(process);
+        }
         if let Some(reply) = options.reply.filter(|reply| reply.sent) {
             let token = sequential.and_then(|message| message.token);
             self.reply_to_spawn(reply, Term::atom(am::ok), pid.term(), token);

@@ -45,6 +45,19 @@ pub trait Engine: Executor<Vm> + Send + Sync {
     /// a built-in function.
     fn backtrace(&self, process: &OwnerState, depth: usize) -> Vec<TraceFrame>;
 
+    /// Is there a loop of the process's of which a part could be handed over?
+    fn has_part(&self, _: &mut Ctx<'_>) -> bool {
+        false
+    }
+
+    /// Is something that the process does wanted no more, so that its next slice begins with an exception?
+    fn is_to_stop(&self, _: &mut Ctx<'_>) -> bool {
+        false
+    }
+
+    /// Hands over a part of the process's outermost loop that has something left (docs/parallel.md). The process is stopped.
+    fn hand_over(&self, _: &mut Ctx<'_>) {}
+
     /// Words on the stack below the first return point: the Y registers of the function that a process is in. As
     /// [`Engine::backtrace`].
     fn frame_words(&self, process: &OwnerState) -> usize {

@@ -6,6 +6,7 @@
 mod alloc;
 mod compiling;
 mod heaps;
+mod loops;
 mod measure;
 mod native;
 mod parts;
@@ -32,6 +33,7 @@ pub const TAKES: &str = "[-n RUNS] [--erl ERL] [--second ERL] [--vm ERL] [--case
                   code (make bench-native); smp-cost: the parallel VM with one scheduler against the sequential one
                   (make bench-smp-cost); net: servers and OTP's clients (make bench-net); servers: ejabberd with 2,000 sessions (make bench-servers); scheduling: two VMs side by side, ticks, quotas, bursts, idling (make bench-scheduling);
                    heaps: private, shared and hybrid ones (make bench-heaps); pauses: what waits for a process with much state (make bench-pauses);
+                   loops: the module `parallel` (make bench-parallel);
                    alloc: allocators compared, and what stays after a peak (make bench-alloc)
   -n RUNS         medians of so many runs (5)
   --erl ERL       the VM to compare with (OTP's)
@@ -71,6 +73,7 @@ pub fn main(words: &[String]) -> Done {
             .chain(native::sources())
             .chain(heaps::sources())
             .chain(pauses::sources())
+            .chain(loops::sources())
             .collect::<Vec<_>>(),
     )?;
     let mut tables = Tables::new(&bench.work.join("results.md"));

@@ -4,7 +4,7 @@
 %% raises. Nothing that differs between two runs may be printed, so pids, references, ports and
 %% local funs are replaced by their kind; frames hold module, function, arity or arguments, and line.
 -module(t).
--export([main/1, c/2, p/2, id/1, norm/1, raw/2, flush/0, flush/1, frames/1, tmp/1, mute/0, each/3]).
+-export([main/1, c/2, p/2, id/1, norm/1, raw/2, flush/0, flush/1, frames/1, tmp/1, mute/0, each/3, parallel/0]).
 
 %% Started as `erl -noshell -s t main MODULE`.
 main([Module]) ->
@@ -74,3 +74,13 @@ tmp(Name) ->
 
 %% No reports of crashes on standard output.
 mute() -> logger:set_primary_config(level, none).
+
+%% The module `parallel` is there: on stock OTP it is compiled from the sources that a library would depend on.
+parallel() ->
+    Sources = filename:join([os:getenv("TEST_TOP"), "..", "erl"]),
+    erlang:function_exported(parallel_parts, enter, 4)
+        orelse [compiled(filename:join(Sources, File)) || File <- ["parallel.erl", "stock/parallel_parts.erl"]].
+
+compiled(Source) ->
+    {ok, Module, Beam} = compile:file(Source, [binary]),
+    {module, Module} = code:load_binary(Module, filename:basename(Source), Beam).

@@ -174,7 +174,7 @@ fn native_atomics(ctx: &mut Ctx<'_>) -> Term {
 
 /// The built-in functions of OTP's modules: for those OTP's tools look for a file, which Myriad's own modules have none of.
 fn builtins(ctx: &mut Ctx<'_>) -> Term {
-    let is_own = |module: Atom| module.text().starts_with("myriad");
+    let is_own = |module: Atom| module.text().starts_with("myriad") || module.text() == "parallel_parts";
     let all = ctx.vm.bifs.all().filter(|(mfa, def)| !def.kind.is_nif() && !is_own(mfa.module));
     let all: Vec<_> = all.map(|(mfa, _)| mfa).collect();
     let hibernate = myriad_term::Mfa { module: am::erlang, function: am::hibernate, arity: 3 };

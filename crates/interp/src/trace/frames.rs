@@ -15,6 +15,7 @@ use crate::stack::{is_return_point, place_of, walk};
 use crate::stubs::{
     EXCEPTION_TRACE, RETURN_TIME, RETURN_TO, RETURN_TRACE, RETURN_WORDS, ReturnPoint, is_traced_return,
 };
+use myriad_process::Frames;
 use myriad_term::{Arena, Build, Mfa, Term, TermRef, am};
 use myriad_trace::call::{self, CallFrames, Caller, ReturnFrame};
 use myriad_trace::times;
@@ -71,7 +72,7 @@ unsafe fn push_frame(m: &mut Machine<'_, '_>, point: &'static ReturnPoint, words
 unsafe fn push_return(m: &mut Machine<'_, '_>, mfa: Mfa, frame: ReturnFrame) {
     let point = if frame.exception { &EXCEPTION_TRACE } else { &RETURN_TRACE };
     let words = [frame.tracer, Term::small(i64::from(mfa.arity)), mfa.function.term(), mfa.module.term()];
-    m.ctx.state.trace_frames = true;
+    m.ctx.state.frames.add(Frames::TRACED);
     // SAFETY: the caller's promise.
     unsafe { push_frame(m, point, &words) };
 }
@@ -84,7 +85,7 @@ pub unsafe fn push_all(m: &mut Machine<'_, '_>, mfa: Mfa, frames: CallFrames) {
     // SAFETY: the caller's promise.
     unsafe {
         if frames.return_to {
-            m.ctx.state.trace_frames = true;
+            m.ctx.state.frames.add(Frames::TRACED);
             push_frame(m, &RETURN_TO, &[]);
         }
         if let Some(frame) = frames.call {
@@ -96,7 +97,7 @@ pub unsafe fn push_all(m: &mut Machine<'_, '_>, mfa: Mfa, frames: CallFrames) {
         if let Some(before) = frames.time
             && !RETURN_TIME.is(*m.heap().stop)
         {
-            m.ctx.state.trace_frames = true;
+            m.ctx.state.frames.add(Frames::TRACED);
             push_frame(m, &RETURN_TIME, &[Term::small(before as i64)]);
         }
     }
@@ -205,6 +206,6 @@ pub fn unwound(
             call::returned_to(m.ctx, function.map(|f| f.mfa));
         }
     } else {
-        m.ctx.state.trace_frames = false;
+        m.ctx.state.frames.remove(Frames::TRACED);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::measure::{Bench, Pair, RATES, examples};
 use super::table::{Better, Tables};
-use super::{alloc, compiling, heaps, native, pauses, projects, scheduling, servers, smp_cost};
+use super::{alloc, compiling, heaps, loops, native, pauses, projects, scheduling, servers, smp_cost};
 use crate::files;
 use crate::stop::Stop;
 
@@ -14,7 +14,7 @@ pub struct Part {
 }
 
 /// All parts; the last eight only when they are named.
-const PARTS: [Part; 18] = [
+const PARTS: [Part; 19] = [
     Part { name: "examples", run: programs },
     Part { name: "scaling", run: scaling },
     Part { name: "rates", run: rates },
@@ -33,12 +33,13 @@ const PARTS: [Part; 18] = [
     Part { name: "heaps", run: heaps::heaps },
     Part { name: "alloc", run: alloc::alloc },
     Part { name: "pauses", run: pauses::pauses },
+    Part { name: "loops", run: loops::loops },
 ];
 
-/// The parts that are named, or all but the last eight.
+/// The parts that are named, or all but the last nine.
 pub fn chosen(names: &[String]) -> Result<Vec<&'static Part>, Stop> {
     if names.is_empty() {
-        return Ok(PARTS.iter().take(PARTS.len() - 8).collect());
+        return Ok(PARTS.iter().take(PARTS.len() - 9).collect());
     }
     let find = |name: &String| {
         let part = PARTS.iter().find(|part| part.name == name);
@@ -173,18 +174,9 @@ mod tests {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
             chosen(&words).map(|parts| parts.iter().map(|part| part.name).collect::<Vec<_>>())
         };
-        assert!(
-            !names(&[]).unwrap().iter().any(|name| [
-                "projects",
-                "servers",
-                "smp-cost",
-                "scheduling",
-                "heaps",
-                "alloc",
-                "pauses"
-            ]
-            .contains(name))
-        );
+        assert!(!names(&[]).unwrap().iter().any(|name| {
+            ["projects", "servers", "smp-cost", "scheduling", "heaps", "alloc", "pauses", "loops"].contains(name)
+        }));
         assert_eq!(names(&["projects", "io"]).unwrap(), ["projects", "io"]);
         assert!(names(&["nothing"]).is_err());
     }
