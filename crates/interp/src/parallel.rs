@@ -180,7 +180,7 @@ fn cut(open: &Open, ctx: &mut Ctx<'_>) -> Option<Cut> {
     let kept = all - handed;
     if open.counts {
         let first = rest.as_small()? + i64::from(open.runs) + kept as i64;
-        return Some(Cut { kept, part: Term::small(first), handed, behind: None });
+        return Some(Cut { kept, part: Term::try_small(first)?, handed, behind: None });
     }
     let kept = kept.min(PASSED);
     for _ in 0..kept {

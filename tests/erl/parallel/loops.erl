@@ -54,6 +54,7 @@ data() ->
     t:c(range, fun() -> parallel:map(fun(X) -> X + 1 end, {seq, 3, 7}) end),
     t:c(empty_range, fun() -> parallel:map(fun(X) -> X + 1 end, {seq, 3, 2}) end),
     t:c(large_range, fun() -> parallel:map(fun(X) -> X end, {seq, 1 bsl 70, (1 bsl 70) + 2}, #{steal => always}) end),
+    t:c(last_small, fun() -> parallel:fold(fun(X) -> X rem 7 end, fun(A, B) -> A + B end, 0, {seq, (1 bsl 60) - 200000, (1 bsl 60) + 200000}) end),
     t:c(tuple, fun() -> parallel:map(fun(X) -> X + 1 end, {3, 4}) end),
     t:c(map, fun() -> lists:sort(parallel:map(fun({K, V}) -> {V, K} end, #{a => 1, b => 2})) end),
     t:c(both, fun() -> parallel:both(fun() -> a end, fun() -> b end) end),

@@ -1,9 +1,9 @@
 //! What lies where in the frames of the loops of the module `parallel`: learnt from its code, which a compiler has laid out.
 //!
 //! A piece of a loop has two frames: that of `loop/6`, which knows what the piece belongs to, and above it, while a step runs, that of the function that goes
-//! through the elements. Both tiers lay out a frame alike (design, section 8), so one look at the generic instructions tells for both.
+//! through the elements. Both tiers lay out a frame alike (design, section 3), so one look at the generic instructions tells for both.
 
-use myriad_beam::{Body, Op, Reg};
+use myriad_beam::{AnyReg, Body, Op, Reg};
 use myriad_term::{Atom, am};
 use myriad_vm::code::{Continuation, Function, Module};
 use std::collections::HashMap;
@@ -28,6 +28,7 @@ pub struct Layouts {
 /// The frame of `loop/6`: Y registers.
 pub struct Piece {
     function: *const Function,
+    words: usize,
     /// The fun.
     pub f: usize,
     /// What a piece of this loop is to do.
@@ -67,11 +68,11 @@ impl Layouts {
     /// Those of the version of the module that this return point is in, if it leads to a piece.
     pub fn of_piece(to: &Continuation) -> Option<&'static Layouts> {
         // SAFETY: code/K3: a function stays, and its module, as long as a process is in it. A stack with the frame is one's that is.
-        let function = unsafe { &*to.function };
+        let function = unsafe { to.function.as_ref() }?;
         if function.mfa.module != am::parallel {
             return None;
         }
-        // SAFETY: as above; not null, as the function has code.
+        // SAFETY: as above.
         let module = unsafe { function.module.as_ref() }?;
         let learnt = module.learnt.get_or_init(|| Box::new(Layouts::of(module)));
         let layouts = learnt.downcast_ref::<Option<Layouts>>()?.as_ref()?;
@@ -85,7 +86,7 @@ impl Layouts {
             // At the call of a built-in with which it begins.
             let frame = frames(&body, PIECE.1, Op::CallExt).into_iter().next()?;
             let slot = |argument| frame.slot(Value::Argument(argument));
-            Piece { function, f: slot(F)?, of: slot(LOOP)?, after: slot(AFTER)? }
+            Piece { function, words: frame.words, f: slot(F)?, of: slot(LOOP)?, after: slot(AFTER)? }
         };
         let steps: Option<Vec<Step>> = STEPS.iter().map(|name| Step::of(module, *name)).collect();
         Some(Layouts { piece, steps: steps? })
@@ -98,9 +99,9 @@ impl Layouts {
 }
 
 impl Piece {
-    /// Does this return point lead to a piece?
+    /// Does this return point lead to a piece, with the frame that was learnt?
     pub fn is(&self, to: &Continuation) -> bool {
-        std::ptr::eq(to.function, self.function)
+        std::ptr::eq(to.function, self.function) && to.frame as usize == self.words
     }
 }
 
@@ -155,8 +156,10 @@ struct Frame {
 }
 
 impl Frame {
+    /// The slot that holds this, if one alone does: what is written there is read there.
     fn slot(&self, value: Value) -> Option<usize> {
-        self.slots.iter().find(|(_, held)| **held == value).map(|(slot, _)| usize::from(*slot))
+        let mut found = self.slots.iter().filter(|(_, held)| **held == value).map(|(slot, _)| usize::from(*slot));
+        found.next().filter(|slot| found.next().is_none() && *slot < self.words)
     }
 }
 
@@ -192,7 +195,16 @@ fn frames(body: &Body, arity: u8, kind: Op) -> Vec<Frame> {
                 found.push(Frame { call, words, slots: slots.collect() });
                 held.retain(|register, _| matches!(register, Reg::Y(_)));
             }
-            _ => {}
+            (Op::Trim | Op::Deallocate, _) => held.retain(|register, _| matches!(register, Reg::X(_))),
+            _ => {
+                for written in instruction.writes() {
+                    match written {
+                        AnyReg::X(x) => drop(held.remove(&Reg::X(x))),
+                        AnyReg::Y(y) => drop(held.remove(&Reg::Y(y))),
+                        AnyReg::FR(_) => {}
+                    }
+                }
+            }
         }
     }
     found
