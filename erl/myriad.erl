@@ -4,7 +4,7 @@
 %% a task waits for is waited for here.
 -module(myriad).
 -export([spawn_task/2, spawn_task/3, task_info/1, run_task/2]).
--export([locks/0, locks/1, share/1, undefined_function/3]).
+-export([locks/0, locks/1, share/1, frames/2, undefined_function/3]).
 
 %% The lock profile (docs/locks.md): built-in functions.
 locks() -> erlang:nif_error(undef).
@@ -41,6 +41,14 @@ event({'$myriad_task_info', From, Ref}) ->
     From ! {Ref, myriad_tasks:info()},
     myriad_tasks:next();
 event(Message) -> myriad_tasks:event(Message).
+
+%% The innermost frames of a process's stack, so many at most (and 1,000): `[{Module, Function, Arity, Location, Values}]`, where a value is what a Y register holds,
+%% `{y, N, Term}`, or `{y, N}` for one that marks a `catch` or `try`. `undefined`: there is no such process.
+frames(Pid, Depth) when is_integer(Depth), Depth >= 0 ->
+    case process_info(Pid, '$frames') of
+        {_, Frames} -> lists:sublist(Frames, Depth);
+        undefined -> undefined
+    end.
 
 %% A call of a function of a module that comes with Myriad, of which the process's error handler hears otherwise: if the program has a module of that
 %% name, it is that one's.

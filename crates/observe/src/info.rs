@@ -39,6 +39,7 @@ const OTHER_ITEMS: &[Atom] = &[
     am::catchlevel,
     am::current_location,
     am::current_stacktrace,
+    am::dollar_frames,
     am::fullsweep_after,
     am::garbage_collection_info,
     am::last_calls,
@@ -67,6 +68,7 @@ const ASKED_FOR: &[Atom] = &[
     am::current_location,
     am::current_stacktrace,
     am::dictionary,
+    am::dollar_frames,
     am::last_calls,
     am::links,
     am::messages,
@@ -295,7 +297,8 @@ fn value<'h>(out: &mut Answer<'_, '_, 'h>, item: Atom) -> TermRef<'h> {
         am::current_location => current(out).map_or(Term::UNDEFINED, |frame| location(out, &frame)),
         am::current_stacktrace => stacktrace(out),
         am::backtrace if out.state().flags.sensitive => out.binary(&[]),
-        am::messages | am::dictionary if out.state().flags.sensitive => Term::NIL,
+        am::messages | am::dictionary | am::dollar_frames if out.state().flags.sensitive => Term::NIL,
+        am::dollar_frames => frames(out),
         am::backtrace => {
             let text = crate::stack::backtrace(out.ctx.vm.engine(), out.state());
             out.binary(text.as_bytes())
@@ -434,6 +437,38 @@ fn stacktrace<'h>(out: &mut Answer<'_, '_, 'h>) -> TermRef<'h> {
     let frames = out.ctx.vm.engine().backtrace(out.state(), out.ctx.vm.defaults.backtrace_depth());
     let entries: Vec<TermRef<'_>> = frames.iter().map(|f| location(out, f)).collect();
     out.list(&entries)
+}
+
+/// Most frames that are told of.
+const MOST_FRAMES: usize = 1000;
+
+/// `[{Module, Function, Arity, Location, [{y, Number, Term} | {y, Number}]}]` (`myriad:frames/2`): the second form is a register that marks a `catch` or `try`.
+fn frames<'h>(out: &mut Answer<'_, '_, 'h>) -> TermRef<'h> {
+    let engine = out.ctx.vm.engine();
+    let frames: Vec<(TraceFrame, Vec<u64>)> = crate::stack::frames(engine, out.state(), MOST_FRAMES)
+        .into_iter()
+        .filter_map(|frame| Some((frame.place?, frame.registers.to_vec())))
+        .collect();
+    let mut list = Vec::new();
+    for (at, registers) in &frames {
+        let mut values = Vec::new();
+        for (number, word) in registers.iter().enumerate() {
+            // SAFETY: words on the stack look like terms (heap/H1), and the process stands still.
+            let term = unsafe { Term::from_raw(*word) };
+            let (y, number) = (am::y.term(), words(number));
+            values.push(match term.as_catch() {
+                Some(_) => out.tuple(&[y, number]),
+                None => {
+                    let value = out.own_term(term);
+                    out.tuple(&[y, number, value])
+                }
+            });
+        }
+        let (place, values) = (place(out, at), out.list(&values));
+        let Mfa { module, function, arity } = at.mfa;
+        list.push(out.tuple(&[module.term(), function.term(), Term::small(i64::from(arity)), place, values]));
+    }
+    out.list(&list)
 }
 
 fn messages<'h>(out: &mut Answer<'_, '_, 'h>) -> TermRef<'h> {

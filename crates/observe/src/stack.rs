@@ -2,9 +2,9 @@
 
 use myriad_term::print::{atom_text, text};
 use myriad_term::{Mfa, Term};
-use myriad_vm::OwnerState;
 use myriad_vm::code::{Continuation, StackWalk};
 use myriad_vm::engine::Engine;
+use myriad_vm::{OwnerState, TraceFrame};
 use std::fmt::Write;
 
 /// One word of a stack.
@@ -15,6 +15,35 @@ pub enum Entry {
     Catch(usize, usize, Option<Mfa>),
     /// A return point: where it stands on the stack, its code's address, the function (none: the process ends there).
     Return(usize, usize, Option<Mfa>),
+}
+
+/// A frame of a stack: where its function is, and its Y registers.
+pub struct Frame<'s> {
+    /// The place; `None`: the process ends there.
+    pub place: Option<TraceFrame>,
+    /// Terms, and markers of `catch` and `try`.
+    pub registers: &'s [u64],
+}
+
+/// The innermost frames of a process's stack, so many at most. It is stopped, or in a built-in function.
+pub fn frames<'s>(engine: &dyn Engine, process: &'s OwnerState, most: usize) -> Vec<Frame<'s>> {
+    let stack = process.heap.stack();
+    let words = engine.frame_words(process).min(stack.len());
+    let here = engine.backtrace(process, 1).into_iter().next();
+    let mut frames = vec![Frame { place: here, registers: &stack[..words] }];
+    let mut rest = &stack[words..];
+    // SAFETY: the process stands still, and the engine knows the size of the innermost frame.
+    for at in unsafe { StackWalk::new(process.heap.stop, process.heap.hend, words) }.take(most.saturating_sub(1)) {
+        let to = at.continuation;
+        let (registers, above) =
+            rest.get(1..).unwrap_or_default().split_at((to.frame as usize).min(rest.len().saturating_sub(1)));
+        rest = above;
+        // SAFETY: code/K3: what a return point leads to is loaded.
+        let function = unsafe { to.function.as_ref() };
+        let place = function.map(|f| TraceFrame { mfa: f.mfa, line: to.line, module: f.module });
+        frames.push(Frame { place, registers });
+    }
+    frames
 }
 
 /// The words of a process's stack, those of the function it is in first. It is stopped, or in a built-in function.
