@@ -32,7 +32,7 @@ pub use module::{Continuation, Function, Module, bytes, count_bytes};
 pub use nif::{NifBinding, NifTarget};
 pub use purge::{MissingFun, PurgeStep, Purged, Retired};
 pub use server::{CodeServer, Deleted, FinishError, ModuleState};
-pub use stack::{Frame, StackWalk};
+pub use stack::{Frame, Register, StackWalk};
 pub use undefined::install as install_undefined;
 
 use myriad_term::{Atom, Mfa};

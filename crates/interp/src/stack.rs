@@ -17,9 +17,10 @@ pub fn walk(
     mut f: impl FnMut(&'static Continuation) -> bool,
 ) {
     let frame = words_below_return(stop, base, frame);
-    // SAFETY: the process stands still; the decoder has tracked the frame.
-    for at in unsafe { StackWalk::new(stop, base, frame) } {
-        let continuation = at.continuation;
+    // SAFETY: the process stands still, and its stack lies there (heap/H1).
+    let stack = unsafe { std::slice::from_raw_parts(stop, base.offset_from(stop) as usize) };
+    // SAFETY: as above; the decoder has tracked the frame.
+    for (continuation, _) in unsafe { StackWalk::new(stack, frame) }.filter_map(|frame| frame.entry) {
         let repeats = |last: &Continuation| last.is_of_call(continuation);
         if continuation.function.is_null() || last.replace(continuation).is_some_and(repeats) {
             continue;

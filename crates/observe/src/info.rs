@@ -7,6 +7,7 @@ use myriad_process::{Message, MessageQueue, Packet, Payload, Status};
 use myriad_sync::atomic::Ordering;
 use myriad_term::magic::magic_reference;
 use myriad_term::{Alloc, Arena, Atom, Build, Mfa, Term, TermRef, am};
+use myriad_vm::code::Register;
 use myriad_vm::deliver::Question;
 use myriad_vm::private_thread::Mode;
 use myriad_vm::{Ctx, OwnerState, Process, TraceFrame, Vm};
@@ -444,22 +445,20 @@ const MOST_FRAMES: usize = 1000;
 
 /// `[{Module, Function, Arity, Location, [{y, Number, Term} | {y, Number}]}]` (`myriad:frames/2`): the second form is a register that marks a `catch` or `try`.
 fn frames<'h>(out: &mut Answer<'_, '_, 'h>) -> TermRef<'h> {
-    let engine = out.ctx.vm.engine();
-    let frames: Vec<(TraceFrame, Vec<u64>)> = crate::stack::frames(engine, out.state(), MOST_FRAMES)
-        .into_iter()
-        .filter_map(|frame| Some((frame.place?, frame.registers.to_vec())))
+    let (engine, state) = (out.ctx.vm.engine(), out.state());
+    let frames: Vec<(TraceFrame, Vec<Register>)> = crate::stack::frames(engine, state)
+        .take(MOST_FRAMES)
+        .filter_map(|frame| Some((crate::stack::place(engine, state, &frame)?, frame.values().collect())))
         .collect();
     let mut list = Vec::new();
     for (at, registers) in &frames {
         let mut values = Vec::new();
-        for (number, word) in registers.iter().enumerate() {
-            // SAFETY: words on the stack look like terms (heap/H1), and the process stands still.
-            let term = unsafe { Term::from_raw(*word) };
+        for (number, value) in registers.iter().enumerate() {
             let (y, number) = (am::y.term(), words(number));
-            values.push(match term.as_catch() {
-                Some(_) => out.tuple(&[y, number]),
-                None => {
-                    let value = out.own_term(term);
+            values.push(match value {
+                Register::Handler(_) => out.tuple(&[y, number]),
+                Register::Term(term) => {
+                    let value = out.own_term(*term);
                     out.tuple(&[y, number, value])
                 }
             });

@@ -2,7 +2,7 @@
 
 use myriad_term::print::{atom_text, text};
 use myriad_term::{Mfa, Term};
-use myriad_vm::code::{Continuation, StackWalk};
+use myriad_vm::code::{Continuation, Frame, Register, StackWalk};
 use myriad_vm::engine::Engine;
 use myriad_vm::{OwnerState, TraceFrame};
 use std::fmt::Write;
@@ -17,64 +17,31 @@ pub enum Entry {
     Return(usize, usize, Option<Mfa>),
 }
 
-/// A frame of a stack: where its function is, and its Y registers.
-pub struct Frame<'s> {
-    /// The place; `None`: the process ends there.
-    pub place: Option<TraceFrame>,
-    /// Terms, and markers of `catch` and `try`.
-    pub registers: &'s [u64],
+/// The frames of a process's stack, innermost first. It is stopped, or in a built-in function.
+pub fn frames<'s>(engine: &dyn Engine, process: &'s OwnerState) -> StackWalk<'s> {
+    let stack = process.heap.stack();
+    // SAFETY: the process stands still, and the engine knows the size of the innermost frame.
+    unsafe { StackWalk::new(stack, engine.frame_words(process).min(stack.len())) }
 }
 
-/// The innermost frames of a process's stack, so many at most. It is stopped, or in a built-in function.
-pub fn frames<'s>(engine: &dyn Engine, process: &'s OwnerState, most: usize) -> Vec<Frame<'s>> {
-    let stack = process.heap.stack();
-    let words = engine.frame_words(process).min(stack.len());
-    let here = engine.backtrace(process, 1).into_iter().next();
-    let mut frames = vec![Frame { place: here, registers: &stack[..words] }];
-    let mut rest = &stack[words..];
-    // SAFETY: the process stands still, and the engine knows the size of the innermost frame.
-    for at in unsafe { StackWalk::new(process.heap.stop, process.heap.hend, words) }.take(most.saturating_sub(1)) {
-        let to = at.continuation;
-        let (registers, above) =
-            rest.get(1..).unwrap_or_default().split_at((to.frame as usize).min(rest.len().saturating_sub(1)));
-        rest = above;
-        // SAFETY: code/K3: what a return point leads to is loaded.
-        let function = unsafe { to.function.as_ref() };
-        let place = function.map(|f| TraceFrame { mfa: f.mfa, line: to.line, module: f.module });
-        frames.push(Frame { place, registers });
-    }
-    frames
+/// Where the process is in a frame; `None`: it ends there.
+pub fn place(engine: &dyn Engine, process: &OwnerState, frame: &Frame<'_>) -> Option<TraceFrame> {
+    let Some((to, _)) = frame.entry else { return engine.backtrace(process, 1).into_iter().next() };
+    // SAFETY: code/K3: what a return point leads to is loaded.
+    unsafe { to.function.as_ref() }.map(|f| TraceFrame { mfa: f.mfa, line: to.line, module: f.module })
 }
 
 /// The words of a process's stack, those of the function it is in first. It is stopped, or in a built-in function.
 pub fn entries(engine: &dyn Engine, process: &OwnerState) -> Vec<Entry> {
     let mut entries = Vec::new();
-    let mut rest = process.heap.stack();
-    let registers = |count: usize, rest: &mut &[u64], entries: &mut Vec<Entry>| {
-        let (frame, above) = rest.split_at(count.min(rest.len()));
-        *rest = above;
-        entries.extend(frame.iter().enumerate().map(|(i, word)| {
-            // SAFETY: words on the stack look like terms (heap/H1).
-            let term = unsafe { Term::from_raw(*word) };
-            let Some(record) = term.as_catch() else { return Entry::Y(i, term) };
-            // SAFETY: a catch marker's data is the address of its record, which stays as long as the function (code/K2, code/K3).
-            let handler = unsafe { &*(record as *const Continuation) };
-            Entry::Catch(i, Continuation::code(handler).0 as usize, function(handler))
+    for frame in frames(engine, process) {
+        entries.extend(frame.entry.map(|(to, word)| {
+            Entry::Return(std::ptr::from_ref(word) as usize, Continuation::code(to).0 as usize, function(to))
         }));
-    };
-    let frame = engine.frame_words(process);
-    registers(frame, &mut rest, &mut entries);
-    // SAFETY: the process stands still, and the engine knows the size of the innermost frame.
-    for at in unsafe { StackWalk::new(process.heap.stop, process.heap.hend, frame) } {
-        let [word, above @ ..] = rest else { break };
-        rest = above;
-        let to = function(at.continuation);
-        entries.push(Entry::Return(
-            std::ptr::from_ref(word) as usize,
-            Continuation::code(at.continuation).0 as usize,
-            to,
-        ));
-        registers(at.continuation.frame as usize, &mut rest, &mut entries);
+        entries.extend(frame.values().enumerate().map(|(i, value)| match value {
+            Register::Term(term) => Entry::Y(i, term),
+            Register::Handler(to) => Entry::Catch(i, Continuation::code(to).0 as usize, function(to)),
+        }));
     }
     entries
 }

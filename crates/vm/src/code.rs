@@ -10,7 +10,9 @@ mod server_tests;
 #[cfg(test)]
 mod test_support;
 
-pub use crate::runtime::{CodeServer, Continuation, Function, Module, ModuleState, Prepared, PreparedCode, StackWalk};
+pub use crate::runtime::{
+    CodeServer, Continuation, Frame, Function, Module, ModuleState, Prepared, PreparedCode, Register, StackWalk,
+};
 pub use myriad_code::{
     BuiltInNifs, BuiltIns, Deleted, FinishError, LoadError, MissingFun, NifBinding, NifLibrary, NifTarget, PurgeStep,
     bytes, count_bytes, export_list, function_list, install_undefined, location_of, nif_list, prepare,

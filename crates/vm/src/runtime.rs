@@ -85,5 +85,9 @@ pub type PreparedCode = myriad_code::PreparedCode<Vm>;
 pub type CodeServer = myriad_code::CodeServer<Vm>;
 /// What is loaded of one module.
 pub type ModuleState = myriad_code::ModuleState<Vm>;
-/// Iterator over the return points of a stack.
-pub type StackWalk = myriad_code::StackWalk<Vm>;
+/// Iterator over the frames of a stack.
+pub type StackWalk<'s> = myriad_code::StackWalk<'s, Vm>;
+/// A frame of a stack.
+pub type Frame<'s> = myriad_code::Frame<'s, Vm>;
+/// What a Y register holds.
+pub type Register = myriad_code::Register<Vm>;
