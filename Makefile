@@ -33,7 +33,7 @@ WITH_HEAP = $(if $(HEAP),--heap $(HEAP))
 # The nightly compiler that miri and libFuzzer run on. Every other target has the compiler of rust-toolchain.toml.
 export NIGHTLY := nightly-2026-10-30
 
-.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short miri-heap miri-sync miri-process miri-term test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential generated opcodes mutants nifs soak bench litmus bench-locks bench-smp-cost bench-alloc bench-heaps bench-pauses bench-parallel parallel-package bench-hedqvist bench-native bench-net bench-scheduling bench-servers servers scaling pollers past many-cores fuzz miri loom interleave asan tsan lint recipes clean
+.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short miri-heap miri-sync miri-process miri-term test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential generated opcodes mutants nifs soak bench litmus bench-locks bench-smp-cost bench-alloc bench-heaps bench-pauses bench-parallel parallel-package bench-hedqvist bench-native bench-net bench-scheduling bench-servers servers scaling pollers past many-cores fuzz miri loom interleave asan asan-heaps tsan lint recipes clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
@@ -78,6 +78,7 @@ help:
 	@echo "  make loom | single | miri-short        models of lock-free code | the sequential VM | undefined behaviour"
 	@echo "  make embed                             examples/embed, a program outside of the workspace with a native task"
 	@echo "  make interleave                        the schedulers in interleavings drawn by seeds"
+	@echo "make asan-heaps                          the three heaps under the address sanitizer (docs/hacking.md)"
 	@echo "make asan | tsan                         the interfaces for C under the address and the thread sanitizer (docs/hacking.md)"
 	@echo "make miri | fuzz                         the long ones: all tests that miri can run, libFuzzer"
 
@@ -430,14 +431,16 @@ fuzz:
 
 # The interfaces for C under a sanitizer: the VM, and the libraries that its tests compile, which find the sanitizer in the VM. Without machine code, which no sanitizer knows.
 # $(1) the sanitizer, $(2) flags of the compiler, $(3) what else the libraries find in the VM, $(4) what cargo does.
-sanitized = RUSTFLAGS="-Zsanitizer=$(1) $(2) -Clink-arg=-Wl,--export-dynamic-symbol=$(3) -A deprecated" CARGO_TARGET_DIR=$(CURDIR)/target/$@ \
+sanitized = RUSTFLAGS="-Zsanitizer=$(1) $(2) -Clink-arg=-Wl,--export-dynamic-symbol=$(3) -A deprecated" CARGO_TARGET_DIR=$(CURDIR)/target/$(1) \
     cargo +$(NIGHTLY) $(4) --quiet --profile quick --target $(SANITIZED_TARGET)
 SANITIZED_VM := --bin myriad --no-default-features
 # Where that VM is, and the compiler of libraries for it.
-with_sanitized = SANITIZER=$(1) PATH="$(CURDIR)/tools/sanitized:$$PATH" MYRIAD_EMULATOR=$(CURDIR)/target/$@/$(SANITIZED_TARGET)/quick/myriad
+with_sanitized = SANITIZER=$(1) PATH="$(CURDIR)/tools/sanitized:$$PATH" MYRIAD_EMULATOR=$(CURDIR)/target/$(1)/$(SANITIZED_TARGET)/quick/myriad
 SANITIZED_TARGET := x86_64-unknown-linux-gnu
 SANITIZED_SOAK ?= 60
 SANITIZED_NIFS ?= 500
+SANITIZED_HEAPS ?= 180
+SANITIZED_PROGRAMS := gc/dictionary gc/ended_and_idle gc/large_results gc/large_state gc/limited_heaps gc/literals message/ parallel/ ets/
 
 # Leaks are not looked for: what a VM shares to its end would be called leaks.
 asan:
@@ -445,6 +448,18 @@ asan:
 	@tools/setup sanitizers
 	@CFLAGS="-fsanitize=address -g" $(call sanitized,address,--cfg heap_check,__asan_*,build) $(SANITIZED_VM)
 	@export ASAN_OPTIONS=detect_leaks=0 $(call with_sanitized,address); $(interfaces)
+
+# What collects, sends and keeps, and the soak, with each of the three heaps; half an hour. (gc/limits tells of sizes and times, which are others here.)
+asan-heaps:
+	@tools/setup tests
+	@tools/setup sanitizers
+	@CFLAGS="-fsanitize=address -g" $(call sanitized,address,--cfg heap_check,__asan_*,build) $(SANITIZED_VM)
+	@export ASAN_OPTIONS=detect_leaks=0 $(call with_sanitized,address); set -e; \
+	for heap in private hybrid shared; do \
+	    echo "== heap $$heap, address sanitizer"; \
+	    cargo xtask recorded --timeout 900 --heap $$heap $(SANITIZED_PROGRAMS); \
+	    cargo xtask soak --heap $$heap --patience 600 --seconds $(SANITIZED_HEAPS) --seed 1; \
+	done
 
 tsan:
 	@tools/setup tests
