@@ -5,11 +5,13 @@
 //! schedulers that sleep; when nothing moves any more, [`check`] looks whether everything adds up. The
 //! same seed gives the same run, so a failure is repeated by its number. A second driver ([`baton`]) also changes from one
 //! scheduler to another within a step, at the places where threads could meet; a third runs the same world on real threads.
+//! Processes also go through loops of which others do parts ([`loops`]), and these must come to what they would without parts.
 //! [`scenes`] are not random: a few steps, and at one of those places the very thing happens that the step must bear ([`ends`] are such, too).
 
 mod baton;
 mod check;
 mod ends;
+mod loops;
 mod scenes;
 mod world;
 
@@ -136,10 +138,13 @@ const IN_VAIN: u32 = 12;
 
 /// Runs a world to its end; gives a digest of what ran where and when, and how often a scheduler looked at the capacity.
 fn simulate(seed: u64, schedulers: usize) -> (u64, u64) {
-    let world = World::new(seed);
+    simulate_world(&World::new(seed), seed, schedulers)
+}
+
+fn simulate_world(world: &Arc<World>, seed: u64, schedulers: usize) -> (u64, u64) {
     let steady = world.is_urgent().then_some(schedulers);
     let platform = Arc::new(Virtual::new(schedulers, steady, seed));
-    let vm = Vm::on_platform(config(schedulers, 2), release(), parts(&world), platform.clone());
+    let vm = Vm::on_platform(config(schedulers, 2), release(), parts(world), platform.clone());
     world.begin(vm);
     let mut all: Vec<Scheduler> = (0..schedulers).map(|id| Scheduler::new(vm, id).unwrap()).collect();
     // Until when each is parked; 0 = it is awake, `u64::MAX` = until it is woken.
@@ -224,7 +229,7 @@ fn simulate(seed: u64, schedulers: usize) -> (u64, u64) {
         }
         assert!(in_vain[id] <= IN_VAIN, "seed {seed}: scheduler {id} does not sleep, though there is nothing to do");
         if steps % 16 == 0 {
-            starvation(vm, &world, steps, seed);
+            starvation(vm, world, steps, seed);
         }
         // One that was woken, or searches, comes to look for work.
         let comes = |id: usize| searches[id].is_some() || platform.woken[id].load(Ordering::Relaxed);
@@ -233,7 +238,7 @@ fn simulate(seed: u64, schedulers: usize) -> (u64, u64) {
         let waits = beside.map_or(0, |since| steps - since);
         assert!(waits < BESIDE, "seed {seed}: work waits beside a scheduler that sleeps, for {waits} steps");
     }
-    check::at_rest(vm, &world, &format!("seed {seed}"));
+    check::at_rest(vm, world, &format!("seed {seed}"));
     let looks = platform.looks.load(Ordering::Relaxed);
     let told = if looks == 0 { usize::MAX } else { platform.capacity().rounded_up() };
     assert_eq!(vm.schedulers.capacity(), told.min(vm.schedulers.online()), "seed {seed}");
@@ -268,6 +273,22 @@ fn random_worlds_add_up_and_can_be_repeated() {
         }
     }
     assert!(looks > 0, "nobody looks at the capacity");
+}
+
+/// In these worlds loops are most of what happens.
+#[test]
+fn loops_come_to_what_they_would_without_parts() {
+    let first: u64 = std::env::var("SIM_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(1);
+    let count: u64 = std::env::var("SIM_LOOPS").ok().and_then(|s| s.parse().ok()).unwrap_or(40);
+    let mut all = [0; 6];
+    for seed in first..first + count {
+        let world = World::of_loops(seed);
+        simulate_world(&world, seed, 1 + (seed % 4) as usize);
+        let tally = &world.loops;
+        let counts = [&tally.ended, &tally.raised, &tally.parts, &tally.aborted, &tally.cleaned, &tally.killed];
+        all.iter_mut().zip(counts).for_each(|(all, one)| *all += one.load(Ordering::Relaxed));
+    }
+    assert!(all.iter().all(|count| *count > 0), "ended, raised, parts, aborted, cleaned, killed: {all:?}");
 }
 
 /// Runs a world on threads, until nothing has moved for a while; its processes move to so many private threads and back. Gives how many

@@ -35,6 +35,9 @@ pub fn at_rest(vm: &'static Vm, world: &World, what: &str) {
         assert!(state.messages.is_empty(), "{what}: {pid:?} has messages");
         assert!(!state.receive_timer.is_set(), "{what}: {pid:?} has a timer");
         relations(vm, *pid, state, what);
+        let parallel = state.relations.get().and_then(|tables| tables.parallel.as_deref());
+        let is_through = parallel.is_none_or(|parallel| parallel.at_work() == 0 && parallel.role.is_none());
+        assert!(is_through, "{what}: {pid:?} has parts that are at work, or is one");
         names(vm, *pid, what);
     }
     for n in 0..3 {
@@ -48,6 +51,7 @@ pub fn at_rest(vm: &'static Vm, world: &World, what: &str) {
         assert!(alive.contains(&pid), "{what}: {pid:?} has an actor, and is gone");
         assert!(actor.asked.is_empty(), "{what}: {pid:?} waits for an answer");
         assert!(actor.suspending.is_empty());
+        assert!(actor.doing.is_none(), "{what}: {pid:?} is at a loop");
         received.extend(actor.received.iter().map(|(from, n)| ((*from, pid), *n)));
         for (numbers, target) in &actor.monitors {
             let tables = state(vm, pid).and_then(|p| p.relations.get());

@@ -1,5 +1,6 @@
 //! The engine of the test driver: each process is an [`Actor`] that does random things from a generator of its own.
 
+use super::loops::{Loop, Tally};
 use crate::bif::{BifResult, DirtyKind, Escape, Resumption};
 use crate::code::Function;
 use crate::ctx::Ctx;
@@ -55,6 +56,8 @@ pub struct Actor {
     calls: bool,
     /// A link that it is about to take back.
     unlinking: Option<Pid>,
+    /// The loop, or part of one, that it is at.
+    pub doing: Option<Loop>,
     /// It blocks multi-scheduling; `true`: it has seen that this holds.
     block: Option<(Arc<AtomicBool>, bool)>,
 }
@@ -83,6 +86,9 @@ pub struct World {
     blockers: AtomicU64,
     /// Slices on dirty schedulers.
     dirty: AtomicU64,
+    /// Do processes begin loops more often than they do other things?
+    of_loops: bool,
+    pub loops: Tally,
 }
 
 /// Worlds by the address of their VM, for the exit hook, which is a plain function.
@@ -151,8 +157,19 @@ pub fn caller(vm: &'static Vm) -> Pid {
 
 impl World {
     pub fn new(seed: u64) -> Arc<World> {
+        World::with(seed, false)
+    }
+
+    /// One in which loops are most of what happens.
+    pub fn of_loops(seed: u64) -> Arc<World> {
+        World::with(seed, true)
+    }
+
+    fn with(seed: u64, of_loops: bool) -> Arc<World> {
         Arc::new(World {
             seed,
+            of_loops,
+            loops: Tally::default(),
             actors: Mutex::new(&CLASS, BTreeMap::new()),
             runnable_since: Mutex::new(&CLASS, BTreeMap::new()),
             sprinters: Mutex::new(&CLASS, Vec::new()),
@@ -207,7 +224,7 @@ impl World {
     /// Do processes of high priority keep all schedulers but one busy? All others have their turn on that one: so nothing is bound to another, and
     /// no scheduler goes.
     pub fn is_urgent(&self) -> bool {
-        self.seed % 10 == 3
+        self.seed % 10 == 3 && !self.of_loops
     }
 
     /// The driver is about to run this step on this scheduler.
@@ -262,6 +279,14 @@ impl World {
         });
     }
 
+    /// What `f` makes of the loop that a process is at which does not run.
+    fn doing<T: Default>(&self, pid: Pid, f: impl FnOnce(&mut Option<Loop>) -> T) -> T {
+        match self.actors.lock().get_mut(&pid) {
+            Some(Slot::Waits(actor)) => f(&mut actor.doing),
+            Some(Slot::Runs) | None => T::default(),
+        }
+    }
+
     pub fn visits(&self) -> u64 {
         self.visits.load(Ordering::Relaxed)
     }
@@ -275,16 +300,22 @@ impl World {
             None => {}
         }
         drop(actors);
+        let is_part = ctx.state.relations.parallel_mut().is_some_and(|parallel| parallel.role.is_some());
+        let part = is_part.then(|| {
+            let arguments = ctx.state.saved_x.to_vec();
+            Loop::part(ctx, &arguments, &self.loops)
+        });
         let seed = ctx.state.saved_x.first().and_then(|x| x.as_small()).expect("the first argument");
         ctx.state.saved_x.clear();
         let mut random = Random::new(seed as u64);
-        ctx.state.flags.trap_exit = seed == 0 || random.below(3) == 0;
+        ctx.state.flags.trap_exit = !is_part && (seed == 0 || random.below(3) == 0);
         // In some worlds few know each other, so that what they do meets more often.
         let known = if self.seed.is_multiple_of(3) { 2 } else { FIRST };
         let mut peers: Vec<Pid> = (1..=known).map(Pid::from_data).collect();
         peers.extend(ctx.state.parent.as_local_pid());
         Box::new(Actor {
             budget: match seed {
+                _ if is_part => 0,
                 0 | RUNNER | CALLER | SPRINTER => 0,
                 STARTER => STARTS,
                 _ => 20 + random.below(60) as u32,
@@ -300,11 +331,12 @@ impl World {
             suspending: Vec::new(),
             asked: BTreeSet::new(),
             until: None,
-            runs: if seed == RUNNER { RUNNER_SLICES } else { 0 },
-            sprints: if seed == SPRINTER { SPRINTER_SLICES } else { 0 },
-            is_starter: seed == STARTER,
-            calls: seed == CALLER,
+            runs: if seed == RUNNER && !is_part { RUNNER_SLICES } else { 0 },
+            sprints: if seed == SPRINTER && !is_part { SPRINTER_SLICES } else { 0 },
+            is_starter: seed == STARTER && !is_part,
+            calls: seed == CALLER && !is_part,
             unlinking: None,
+            doing: part,
             block: None,
         })
     }
@@ -416,6 +448,21 @@ impl Actor {
         }
     }
 
+    /// Goes on with its loop. Some: the slice ends.
+    fn go_on(&mut self, ctx: &mut Ctx<'_>, world: &World) -> Option<SliceEnd> {
+        match self.doing.as_mut()?.step(ctx, &world.loops) {
+            Err(end) => end,
+            Ok(is_part) => {
+                self.doing = None;
+                if !is_part {
+                    return None;
+                }
+                ctx.state.exit_reason = Term::atom(am::normal);
+                Some(SliceEnd::Exited)
+            }
+        }
+    }
+
     /// Does one thing. Some: the slice ends.
     fn act(&mut self, ctx: &mut Ctx<'_>, world: &World) -> Option<SliceEnd> {
         self.budget -= 1;
@@ -425,8 +472,13 @@ impl Actor {
             return self.receive_within(ctx, BETWEEN_STARTS_NS);
         }
         let other = self.peer();
+        if world.of_loops && self.random.below(2) == 0 {
+            self.doing = Some(Loop::begin(ctx, &mut self.random, &world.loops));
+            return None;
+        }
         match self.random.below(30) {
-            0..=5 => self.send(ctx, other),
+            0..=4 => self.send(ctx, other),
+            5 => self.doing = Some(Loop::begin(ctx, &mut self.random, &world.loops)),
             6 | 7 if !world.seed.is_multiple_of(3) => self.spawn(ctx, world),
             6 => self.link(ctx, other),
             8 | 9 => self.link(ctx, other),
@@ -689,7 +741,9 @@ impl Engine for Arc<World> {
                 break;
             }
             ctx.bump(100);
-            end = if actor.budget > 0 {
+            end = if actor.doing.is_some() {
+                actor.go_on(ctx, self)
+            } else if actor.budget > 0 {
                 if actor.random.below(3) == 0 && !ctx.state.messages.is_empty() {
                     actor.receive(ctx)
                 } else {
@@ -707,6 +761,17 @@ impl Engine for Arc<World> {
         }
         self.actors.lock().insert(ctx.pid(), Slot::Waits(actor));
         end.unwrap_or(SliceEnd::Yielded)
+    }
+
+    fn is_to_stop(&self, ctx: &mut Ctx<'_>) -> bool {
+        Loop::is_to_stop(ctx)
+    }
+
+    fn hand_over(&self, ctx: &mut Ctx<'_>) {
+        if let Some(mut doing) = self.doing(ctx.pid(), |doing| doing.take()) {
+            doing.cut(ctx, true, &self.loops);
+            self.doing(ctx.pid(), |place| *place = Some(doing));
+        }
     }
 
     fn run_dirty(&self, ctx: &mut Ctx<'_>) -> BifResult {
