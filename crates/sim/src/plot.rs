@@ -1,6 +1,7 @@
 //! The figures of a sweep as a picture (SVG): speed-up over cores, and where the cores' time went.
 
 use crate::report::{Row, Spent, Sweep};
+use myriad_chart::{frame, label, picture, placed, polyline};
 
 /// A panel's size, and the margin that its labels stand in.
 const WIDTH: f64 = 360.0;
@@ -15,41 +16,14 @@ const COLOURS: [&str; Spent::TIMES] = [
 
 /// Two panels: speed-up against the first row beside what as many cores could give, both scales logarithmic; the shares of all cores' time.
 pub fn svg(sweep: &Sweep) -> String {
-    let size = (2.0 * (WIDTH + 2.0 * MARGIN) + 110.0, HEIGHT + 2.0 * MARGIN);
-    format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0} {:.0}\" font-family=\"sans-serif\" font-size=\"11\">\n\
-         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n{}{}</svg>\n",
-        size.0,
-        size.1,
-        placed(MARGIN, &speed_up(sweep)),
-        placed(WIDTH + 3.0 * MARGIN, &shares(&sweep.rows)),
-    )
-}
-
-fn placed(left: f64, what: &str) -> String {
-    format!("<g transform=\"translate({left:.0} {MARGIN:.0})\">\n{what}</g>\n")
-}
-
-fn label(x: f64, y: f64, anchor: &str, text: &str) -> String {
-    format!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>\n", escaped(text))
-}
-
-/// A text that is no markup.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;")
-}
-
-fn frame(title: &str) -> String {
-    let title = escaped(title);
-    format!(
-        "<rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"none\" stroke=\"#888\"/>\n<text y=\"-8\">{title}</text>\n"
-    )
+    let body = placed(MARGIN, MARGIN, &speed_up(sweep)) + &placed(WIDTH + 3.0 * MARGIN, MARGIN, &shares(&sweep.rows));
+    picture(2.0 * (WIDTH + 2.0 * MARGIN) + 110.0, HEIGHT + 2.0 * MARGIN, &body)
 }
 
 /// The curve, that of the absolute speed-up (dashed), and the line of what is possible.
 fn speed_up(sweep: &Sweep) -> String {
     let Sweep { machine, rows, .. } = sweep;
-    let mut text = frame(&format!("{machine}: speed-up by cores"));
+    let mut text = frame(WIDTH, HEIGHT, &format!("{machine}: speed-up by cores"));
     let Some(first) = rows.first() else { return text };
     let most = rows.iter().map(|row| row.figures.cores as f64 / first.figures.cores as f64).fold(2.0, f64::max);
     // Both scales go from 1 to the most that is possible; what is slower than the first stands below the frame's foot, at most so far.
@@ -59,24 +33,20 @@ fn speed_up(sweep: &Sweep) -> String {
     for row in rows {
         let factor = row.figures.cores as f64 / first.figures.cores as f64;
         let gained = first.figures.ns as f64 / row.figures.ns.max(1) as f64;
-        points.push(format!("{:.1},{:.1}", across(factor), up(gained)));
-        absolute.extend(sweep.absolute(row).map(|gained| format!("{:.1},{:.1}", across(factor), up(gained))));
+        points.push((across(factor), up(gained)));
+        absolute.extend(sweep.absolute(row).map(|gained| (across(factor), up(gained))));
         text += &label(across(factor), HEIGHT + 26.0, "middle", &row.figures.cores.to_string());
         text += &label(-4.0, up(factor) + 4.0, "end", &format!("{factor:.0}"));
         text += &label(across(factor) + 4.0, up(gained) + 14.0, "start", &format!("{gained:.1}"));
     }
     let possible =
         format!("<line x1=\"0\" y1=\"{HEIGHT}\" x2=\"{WIDTH}\" y2=\"0\" stroke=\"#bbb\" stroke-dasharray=\"4\"/>\n");
-    let curve = |dashes: &str, points: &[String]| {
-        let points = points.join(" ");
-        format!("<polyline fill=\"none\" stroke=\"#000\" stroke-width=\"1.5\" {dashes}points=\"{points}\"/>\n")
-    };
-    text + &possible + &curve("stroke-dasharray=\"6 3\" ", &absolute) + &curve("", &points)
+    text + &possible + &polyline("#000", "6 3", &absolute) + &polyline("#000", "", &points)
 }
 
 /// A bar for each row, and what the colours mean.
 fn shares(rows: &[Row]) -> String {
-    let mut text = frame("where all cores' time went, by cores");
+    let mut text = frame(WIDTH, HEIGHT, "where all cores' time went, by cores");
     let step = WIDTH / rows.len().max(1) as f64;
     for (i, Row { figures, .. }) in rows.iter().enumerate() {
         let whole = (figures.ns.max(1) * figures.cores) as f64;

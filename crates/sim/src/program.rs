@@ -1,7 +1,7 @@
 //! A program to be simulated: its modules and those of OTP that they name, loaded into a VM whose cores are simulated.
 //!
-//! There is no boot and no code server: what the program's modules import, and what those import, is loaded from the release's libraries
-//! before it begins. A call of any other module is `undef`.
+//! There is no boot and no code server: what the program's modules import, and what those import, is loaded from the release's libraries, or
+//! from beside the program's file, before it begins. A call of any other module is `undef`.
 
 use crate::clients;
 use crate::clock::VirtualClock;
@@ -128,7 +128,7 @@ fn library(root: &Path) -> Result<BTreeMap<String, PathBuf>, String> {
     Ok(modules)
 }
 
-/// Loads a program's files, and what they name of the release's libraries. Gives the first one's name.
+/// Loads a program's files, and what they name of the release's libraries and of what lies beside the first one. Gives the first one's name.
 ///
 /// # Errors
 /// One line: a file cannot be read, or is no module.
@@ -145,13 +145,17 @@ pub fn load(vm: &'static Vm, files: &[PathBuf]) -> Result<Atom, String> {
         wanted.extend(load_one(vm, &bytes, &file.display().to_string(), &mut known)?);
     }
     wanted.extend(ROOTS.map(str::to_owned));
+    let beside = |name: &str| {
+        let file = files.first()?.with_file_name(name).with_extension("beam");
+        file.is_file().then_some(file)
+    };
     while let Some(name) = wanted.pop_first() {
         let is_preloaded = Atom::new(&name).is_ok_and(|atom| preloaded.contains(&atom));
         if known.contains(&name) || is_preloaded {
             continue;
         }
-        if let Some(file) = library.get(&name) {
-            let bytes = std::fs::read(file).map_err(|why| format!("cannot read {}: {why}", file.display()))?;
+        if let Some(file) = library.get(&name).cloned().or_else(|| beside(&name)) {
+            let bytes = std::fs::read(&file).map_err(|why| format!("cannot read {}: {why}", file.display()))?;
             wanted.extend(load_one(vm, &bytes, &file.display().to_string(), &mut known)?);
         } else if name == "parallel" {
             wanted.extend(load_one(vm, PARALLEL, "parallel", &mut known)?);
