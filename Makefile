@@ -33,7 +33,7 @@ WITH_HEAP = $(if $(HEAP),--heap $(HEAP))
 # The nightly compiler that miri and libFuzzer run on. Every other target has the compiler of rust-toolchain.toml.
 export NIGHTLY := nightly-2026-10-30
 
-.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short miri-heap miri-sync miri-process miri-term test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential generated opcodes mutants nifs soak bench litmus bench-locks bench-smp-cost bench-alloc bench-heaps bench-pauses bench-parallel parallel-package bench-hedqvist bench-native bench-net bench-scheduling bench-servers servers scaling pollers past many-cores fuzz miri loom interleave asan asan-heaps tsan lint recipes clean
+.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short miri-heap miri-sync miri-process miri-term test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential generated opcodes mutants nifs soak bench litmus bench-locks bench-smp-cost bench-alloc bench-heaps bench-pauses bench-parallel bench-throws parallel-package bench-hedqvist bench-native bench-net bench-scheduling bench-servers servers scaling pollers past many-cores fuzz miri loom interleave asan asan-heaps tsan lint recipes clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
@@ -64,6 +64,7 @@ help:
 	@echo "make bench-heaps [ALL=1]                 the paper's programs with private, shared and hybrid heaps, and on erl (docs/heaps.md)"
 	@echo "make bench-pauses [SIZE=1000]            what waits for a process with so many MB of state, on erl and with each kind of heaps (docs/heaps.md)"
 	@echo "make bench-parallel                      loops of which idle schedulers take parts (docs/parallel.md)"
+	@echo "make bench-throws                        searches that end by an exception: table, CSV, plot, real and simulated cores, rayon beside (docs/parallel.md)"
 	@echo "make parallel-package                    the module parallel as a package for rebar3 and mix (docs/parallel.md)"
 	@echo "make bench-hedqvist                      Hedqvist's experiment: no threads, workers, private threads"
 	@echo "make bench-native                        programs that compute: OTP's JIT, the interpreter, machine code (bench/native)"
@@ -312,6 +313,11 @@ bench-pauses: build
 
 bench-parallel: build
 	@cargo xtask bench -n 3 loops
+
+# Some five minutes, four of them for the simulated cores. Rayon comes from the registry; where that cannot be reached, its curves are left out.
+bench-throws: build
+	-@cargo build --quiet --release --manifest-path bench/rayon/Cargo.toml --target-dir $(CARGO_TARGET_DIR)/rayon
+	@cargo xtask bench -n 3 --timeout 600 throws
 
 parallel-package:
 	@tools/parallel-package

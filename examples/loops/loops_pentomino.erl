@@ -1,19 +1,22 @@
-%% The twelve pieces of five squares on a board of 60: how many ways there are.
+%% Pieces of five squares on a board, each of the twelve at most once: how many ways there are.
 -module(loops_pentomino).
--export([count/2, count/3]).
+-export([count/2, count/3, board/1]).
 
-%% The board is Rows rows high: 3, 4, 5 or 6.
-count(How, Rows) -> count(How, Rows, fun() -> ok end).
+count(How, N) -> count(How, board(N), fun(_) -> ok end).
 
-count(How, Rows, Tell) ->
-    Width = 60 div Rows,
-    place(How, 0, lists:seq(1, 12), all(Rows, Width), (1 bsl 60) - 1, Tell).
+count(How, {Full, All}, Tell) -> place(How, 0, lists:seq(1, 12), All, Full, Tell).
+
+%% N rows and 60 squares, for N of 3 to 6; else five rows and N squares.
+board(N) when N =< 6 -> board(N, 60);
+board(N) -> board(5, N).
+
+board(Rows, Squares) -> {(1 bsl Squares) - 1, all(Rows, Squares)}.
 
 %% For each piece and each square the sets of squares that it can cover so that this one is the first of them.
-all(Rows, Width) ->
+all(Rows, Squares) ->
     list_to_tuple([begin
-                       Fits = lists:usort([fitting(Shape, Square, Rows, Width) || Shape <- turned(Piece), Square <- lists:seq(0, 59)]),
-                       list_to_tuple([[Set || Set <- Fits, Set =/= none, first_of(Set) =:= Square] || Square <- lists:seq(0, 59)])
+                       Fits = lists:usort([fitting(Shape, Square, Rows, Squares div Rows) || Shape <- turned(Piece), Square <- lists:seq(0, Squares - 1)]),
+                       list_to_tuple([[Set || Set <- Fits, Set =/= none, first_of(Set) =:= Square] || Square <- lists:seq(0, Squares - 1)])
                    end || Piece <- pieces()]).
 
 pieces() ->
@@ -42,8 +45,8 @@ first_of(Set) -> first_of(Set, 0).
 first_of(Set, N) when Set band (1 bsl N) =/= 0 -> N;
 first_of(Set, N) -> first_of(Set, N + 1).
 
-place(_, Full, [], _, Full, Tell) ->
-    Tell(),
+place(_, Full, _, _, Full, Tell) ->
+    Tell(1),
     1;
 place(How, Covered, Left, All, Full, Tell) ->
     Square = first_of(bnot Covered band Full),

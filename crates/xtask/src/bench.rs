@@ -17,6 +17,7 @@ mod scheduling;
 mod servers;
 mod smp_cost;
 mod table;
+mod throws;
 
 use crate::files::{self, top};
 use crate::otp::{self, Otp};
@@ -33,18 +34,19 @@ pub const TAKES: &str = "[-n RUNS] [--erl ERL] [--second ERL] [--vm ERL] [--case
                   code (make bench-native); smp-cost: the parallel VM with one scheduler against the sequential one
                   (make bench-smp-cost); net: servers and OTP's clients (make bench-net); servers: ejabberd with 2,000 sessions (make bench-servers); scheduling: two VMs side by side, ticks, quotas, bursts, idling (make bench-scheduling);
                    heaps: private, shared and hybrid ones (make bench-heaps); pauses: what waits for a process with much state (make bench-pauses);
-                   loops: the module `parallel` (make bench-parallel);
+                   loops: the module `parallel` (make bench-parallel); throws: its exceptions (make bench-throws);
                    alloc: allocators compared, and what stays after a peak (make bench-alloc)
   -n RUNS         medians of so many runs (5)
   --erl ERL       the VM to compare with (OTP's)
   --second ERL    another one that `native` compares with
   --vm ERL        the VM that is measured (bin/erl)
-  --cases NAMES   of shared, builtins, io, net, native, scheduling, heaps and pauses only these, with commas between
+  --cases NAMES   of shared, builtins, io, net, native, scheduling, heaps and pauses only these, with commas between; of throws only these of myriad, otp,
+                  rayon and simulated
   --idle N        how many processes `idle` keeps (200000)
   --size MB       how large a state `pauses` has (1000)
   --plt           `projects` has Dialyzer's PLT of kernel and stdlib, too (minutes)
   --all           `heaps` with all that the paper measures (an hour)
-  --quick         `scheduling`, `servers`, `heaps`, `pauses` and the peaks of `alloc` in small, to see that they can be measured
+  --quick         `scheduling`, `servers`, `heaps`, `pauses`, `throws` and the peaks of `alloc` in small, to see that they can be measured
   --processor-time  `native` compares processor time, for busy machines
   --snmalloc      `alloc` compares snmalloc, too, which is built from C++ with cmake
   --timeout S     the seconds that a run may take (120; 3600 with --plt)
@@ -74,6 +76,7 @@ pub fn main(words: &[String]) -> Done {
             .chain(heaps::sources())
             .chain(pauses::sources())
             .chain(loops::sources())
+            .chain(throws::sources())
             .collect::<Vec<_>>(),
     )?;
     let mut tables = Tables::new(&bench.work.join("results.md"));

@@ -2,7 +2,7 @@
 
 use super::measure::{Bench, Pair, RATES, examples};
 use super::table::{Better, Tables};
-use super::{alloc, compiling, heaps, loops, native, pauses, projects, scheduling, servers, smp_cost};
+use super::{alloc, compiling, heaps, loops, native, pauses, projects, scheduling, servers, smp_cost, throws};
 use crate::files;
 use crate::stop::Stop;
 
@@ -13,8 +13,8 @@ pub struct Part {
     pub run: fn(&Bench, &mut Tables) -> Result<(), Stop>,
 }
 
-/// All parts; the last eight only when they are named.
-const PARTS: [Part; 19] = [
+/// All parts; the last ten only when they are named.
+const PARTS: [Part; 20] = [
     Part { name: "examples", run: programs },
     Part { name: "scaling", run: scaling },
     Part { name: "rates", run: rates },
@@ -34,12 +34,13 @@ const PARTS: [Part; 19] = [
     Part { name: "alloc", run: alloc::alloc },
     Part { name: "pauses", run: pauses::pauses },
     Part { name: "loops", run: loops::loops },
+    Part { name: "throws", run: throws::throws },
 ];
 
-/// The parts that are named, or all but the last nine.
+/// The parts that are named, or all but the last ten.
 pub fn chosen(names: &[String]) -> Result<Vec<&'static Part>, Stop> {
     if names.is_empty() {
-        return Ok(PARTS.iter().take(PARTS.len() - 9).collect());
+        return Ok(PARTS.iter().take(PARTS.len() - 10).collect());
     }
     let find = |name: &String| {
         let part = PARTS.iter().find(|part| part.name == name);
@@ -175,7 +176,8 @@ mod tests {
             chosen(&words).map(|parts| parts.iter().map(|part| part.name).collect::<Vec<_>>())
         };
         assert!(!names(&[]).unwrap().iter().any(|name| {
-            ["projects", "servers", "smp-cost", "scheduling", "heaps", "alloc", "pauses", "loops"].contains(name)
+            ["projects", "servers", "smp-cost", "scheduling", "heaps", "alloc", "pauses", "loops", "throws"]
+                .contains(name)
         }));
         assert_eq!(names(&["projects", "io"]).unwrap(), ["projects", "io"]);
         assert!(names(&["nothing"]).is_err());
