@@ -4,7 +4,7 @@
 %% raises. Nothing that differs between two runs may be printed, so pids, references, ports and
 %% local funs are replaced by their kind; frames hold module, function, arity or arguments, and line.
 -module(t).
--export([main/1, c/2, p/2, id/1, norm/1, raw/2, flush/0, flush/1, frames/1, tmp/1, mute/0, each/3, parallel/0]).
+-export([main/1, c/2, outcome/1, p/2, id/1, norm/1, raw/2, flush/0, flush/1, frames/1, tmp/1, mute/0, each/3, parallel/0]).
 
 %% Started as `erl -noshell -s t main MODULE`.
 main([Module]) ->
@@ -22,6 +22,14 @@ c(Name, Fun) ->
     catch
         Class:Reason:Stack ->
             io:format("~ts: ~w ~0tp ~0tp~n", [name(Name), Class, norm(Reason), norm(frames(Stack))])
+    end.
+
+%% What a fun comes to, for cases that print several of them.
+outcome(F) ->
+    try F() of
+        Value -> {ok, Value}
+    catch
+        Class:Reason -> {Class, Reason}
     end.
 
 p(Name, Value) ->

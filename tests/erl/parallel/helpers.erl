@@ -13,15 +13,15 @@ main() ->
 
 raising(Options) ->
     Raise = fun(3) -> throw(three); (5) -> error(five); (6) -> exit(six); (X) -> X end,
-    Of = fun(List) -> outcome(fun() -> parallel:map(Raise, List, Options) end) end,
+    Of = fun(List) -> t:outcome(fun() -> parallel:map(Raise, List, Options) end) end,
     t:p(io_lib:format("raise ~0p", [Options]), [Of([1, 2, 3, 4, 5]), Of([5, 4, 3]), Of([1, 6, 5]), Of([1, 2, 4])]),
     t:p(io_lib:format("raise_both ~0p", [Options]),
-        [outcome(fun() -> parallel:both(fun() -> Raise(A) end, fun() -> Raise(B) end, Options) end) || A <- [1, 3], B <- [2, 5]]),
+        [t:outcome(fun() -> parallel:both(fun() -> Raise(A) end, fun() -> Raise(B) end, Options) end) || A <- [1, 3], B <- [2, 5]]),
     Inner = fun(X) -> parallel:foreach(fun(Y) -> X * Y =:= 12 andalso throw({X, Y}) end, [1, 2, 3, 4], Options) end,
-    t:p(io_lib:format("raise_nested ~0p", [Options]), outcome(fun() -> parallel:map(Inner, [1, 2, 3, 4, 6], Options) end)),
+    t:p(io_lib:format("raise_nested ~0p", [Options]), t:outcome(fun() -> parallel:map(Inner, [1, 2, 3, 4, 6], Options) end)),
     Caught = fun(X) -> try Raise(X) catch Class:Reason -> {Class, Reason} after ok end end,
-    t:p(io_lib:format("caught ~0p", [Options]), outcome(fun() -> parallel:map(Caught, [1, 3, 5, 6], Options) end)),
-    Any = outcome(fun() -> parallel:map(Raise, [1, 3, 5, 6], Options#{order => any}) end),
+    t:p(io_lib:format("caught ~0p", [Options]), t:outcome(fun() -> parallel:map(Caught, [1, 3, 5, 6], Options) end)),
+    Any = t:outcome(fun() -> parallel:map(Raise, [1, 3, 5, 6], Options#{order => any}) end),
     t:p(io_lib:format("any ~0p", [Options]), lists:member(Any, [{throw, three}, {error, five}, {exit, six}])).
 
 %% The fun's own frames come first, wherever it ran.
@@ -61,7 +61,7 @@ messages() ->
     parallel:foreach(fun(X) -> [Self ! {X, N} || N <- [1, 2, 3]] end, [a, b, c], #{steal => always}),
     All = t:flush(20),
     t:p(messages, {hd(All), [[N || {Part, N} <- All, Part =:= X] || X <- [a, b, c]], length(All)}),
-    _ = outcome(fun() -> parallel:map(fun(X) -> X > 1 andalso exit(X) end, [1, 2, 3], #{steal => always}) end),
+    _ = t:outcome(fun() -> parallel:map(fun(X) -> X > 1 andalso exit(X) end, [1, 2, 3], #{steal => always}) end),
     t:p(no_links, {t:flush(20), process_info(self(), [links, monitors])}),
     process_flag(trap_exit, false),
     Server = spawn(fun Loop() -> receive {From, Ref, X} -> From ! {Ref, X + 1}, Loop() end end),
@@ -72,7 +72,7 @@ messages() ->
 ended() ->
     Self = self(),
     Kill = fun(X) when X =:= 1 -> one; (2) -> exit(self(), kill), receive after infinity -> two end; (X) -> X end,
-    t:p(killed, outcome(fun() -> parallel:map(Kill, [1, 2, 3], #{steal => always}) end)),
+    t:p(killed, t:outcome(fun() -> parallel:map(Kill, [1, 2, 3], #{steal => always}) end)),
     % Who ends takes its helpers along.
     {Owner, Monitor} =
         spawn_monitor(fun() -> parallel:map(fun(X) -> Self ! {part, X, self()}, receive after infinity -> X end end, [1, 2, 3], #{steal => always}) end),
@@ -82,10 +82,3 @@ ended() ->
     exit(Owner, kill),
     t:p(owner, receive {'DOWN', Monitor, process, _, Why} -> Why end),
     t:p(helpers, [receive {'DOWN', Ref, process, _, _} -> ended after 5000 -> lives end || Ref <- Monitors]).
-
-outcome(F) ->
-    try F() of
-        Value -> {ok, Value}
-    catch
-        Class:Reason -> {Class, Reason}
-    end.

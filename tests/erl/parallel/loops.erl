@@ -75,14 +75,7 @@ bad() ->
            {map, [Id, [], #{order => b}]}, {map, [Id, [], #{steal => c}]}, {map, [Id, [], #{grace => d}]}, {map, [Id, [1 | 2]]},
            {foreach, [a, []]}, {filter, [a, []]}, {filtermap, [a, []]}, {flatmap, [a, []]}, {all, [a, []]}, {any, [a, []]}, {search, [a, []]},
            {find_any, [a, []]}, {fold, [a, b, c, []]}, {sort, [a]}, {sort, [a, []]}, {both, [a, b]}, {join, [a]}, {join, [[a]]}],
-    [t:p(io_lib:format("bad ~w ~0p", [F, t:norm(A)]), outcome(fun() -> apply(parallel, F, A) end)) || {F, A} <- Bad],
+    [t:p(io_lib:format("bad ~w ~0p", [F, t:norm(A)]), t:outcome(fun() -> apply(parallel, F, A) end)) || {F, A} <- Bad],
     Wrong = fun(X) -> {wrong, X} end,
-    t:p(bad_filter, outcome(fun() -> parallel:filter(Wrong, [1, 2]) end)),
-    t:p(bad_flatmap, outcome(fun() -> parallel:flatmap(Wrong, [1, 2]) end)).
-
-outcome(F) ->
-    try F() of
-        Value -> {ok, Value}
-    catch
-        Class:Reason -> {Class, Reason}
-    end.
+    t:p(bad_filter, t:outcome(fun() -> parallel:filter(Wrong, [1, 2]) end)),
+    t:p(bad_flatmap, t:outcome(fun() -> parallel:flatmap(Wrong, [1, 2]) end)).
