@@ -33,7 +33,7 @@ WITH_HEAP = $(if $(HEAP),--heap $(HEAP))
 # The nightly compiler that miri and libFuzzer run on. Every other target has the compiler of rust-toolchain.toml.
 export NIGHTLY := nightly-2026-10-30
 
-.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short miri-heap miri-sync miri-process miri-term test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential generated opcodes mutants nifs soak bench litmus bench-locks bench-smp-cost bench-alloc bench-heaps bench-pauses bench-parallel bench-throws parallel-package bench-hedqvist bench-native bench-net bench-scheduling bench-servers servers scaling pollers past many-cores fuzz miri loom interleave asan asan-heaps tsan lint recipes clean
+.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short miri-heap miri-sync miri-process miri-term test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential generated opcodes mutants nifs soak bench litmus bench-locks bench-smp-cost bench-alloc bench-heaps bench-pauses bench-parallel bench-throws parallel-package bench-hedqvist bench-native bench-net bench-scheduling bench-servers servers scaling pollers past many-cores fuzz miri loom interleave asan asan-heaps tsan lint recipes parallel-seeds clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
@@ -52,6 +52,7 @@ help:
 	@echo "make nifs [SEED=1 NIFS=50000]              calls of the NIF interface, valid ones and misuse, on OTP and on Myriad"
 	@echo "make faults [SEEDS=1..3400]                faults by seed on 2, 16 and 64 simulated cores"
 	@echo "make spread [SPREAD_SEEDS="1 2 3"]        the recorded programs on 1 and 64 schedulers, with slices of drawn lengths, and on private threads now and then"
+	@echo "make parallel-seeds [LOOP_SEEDS=1..1000]  programs of nested loops, drawn by seed: lists, and the module parallel on OTP and on Myriad"
 	@echo "make soak [SEED=1 SECONDS=600]             random churn of everything side by side"
 	@echo "make bench                               Myriad against erl, as a table"
 	@echo "make litmus                              which outcomes of memory orders appear, on this machine and in the model"
@@ -318,6 +319,10 @@ bench-parallel: build
 bench-throws: build
 	-@cargo build --quiet --release --manifest-path bench/rayon/Cargo.toml --target-dir $(CARGO_TARGET_DIR)/rayon
 	@cargo xtask bench -n 3 --timeout 600 throws
+# The programs of these seeds, each with twelve seeds for its cuts.
+LOOP_SEEDS ?= 1..1000
+parallel-seeds: build
+	@tools/parallel-seeds $(LOOP_SEEDS)
 
 parallel-package:
 	@tools/parallel-package

@@ -27,11 +27,19 @@ leave() ->
 
 parts(_, _, _, _, 0) -> [];
 parts(F, Rest, Size, Loop, Helpers) ->
-    Part = make(F, first(Rest, Size), Size, Loop),
+    Part = made(F, first(Rest, Size), Size, Loop),
     [Part | parts(F, behind(Rest, Size), Size, Loop, Helpers - 1)].
 
-%% A part: its name.
+%% A part: its name. `none`: the process has as many as its options allow.
 make(F, Rest, N, Loop) ->
+    case length([Part || {{?MODULE, Part}, _} <- get()]) < element(6, Loop) of
+        true -> made(F, Rest, N, Loop);
+        false -> none
+    end.
+
+%% A helper of one that may have so many only has none itself.
+made(F, Rest, N, Loop) when is_integer(element(6, Loop)), element(6, Loop) > 0 -> made(F, Rest, N, setelement(6, Loop, 0));
+made(F, Rest, N, Loop) ->
     Dictionary = [{?MODULE, part} | [Entry || {Key, _} = Entry <- get(), not is_own(Key)]],
     {priority, Priority} = process_info(self(), priority),
     {Pid, Ref} = spawn_opt(parallel, part, [F, Rest, N, Loop, self(), Dictionary], [monitor, {priority, Priority}]),
