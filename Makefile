@@ -153,10 +153,10 @@ test-rust:
 	@cargo test --workspace --quiet
 	@cargo test --quiet -p myriad-sync -p myriad-sim --features myriad-sync/sim,myriad-sim/costs -- cost:: contention::
 
-NATIVE_PROGRAMS := binary/ code/ exception/ fun/ guard/ number/ term/ trace/
+NATIVE_PROGRAMS := binary/ code/ exception/ fun/ guard/ number/ parallel/ term/ trace/
 # What sends, keeps and collects terms.
-PRIVATE_PROGRAMS := ets/ exception/ gc/ message/ otp/shared_data process/ term/
-SHARED_PROGRAMS := binary/ code/ ets/ exception/ gc/ message/ nif/ process/
+PRIVATE_PROGRAMS := ets/ exception/ gc/ message/ otp/shared_data parallel/ process/ term/
+SHARED_PROGRAMS := binary/ code/ ets/ exception/ gc/ message/ nif/ parallel/ process/
 test-erlang: build
 	@tools/setup tests
 	@echo "== recorded Erlang tests"
@@ -175,7 +175,7 @@ test-erlang: build
 # The same programs on one scheduler, on more than there are cores, with slices whose lengths follow from a seed (sched::pace), and with
 # processes that move to private threads and back (+JMmigrate). Of the
 # short part each takes some seconds, and acts on other processes, tables or timers.
-SPREAD_PROGRAMS := message/ process/linearizable process/references process/sending process/spawning process/suspended_ends ets/
+SPREAD_PROGRAMS := message/ parallel/ process/linearizable process/references process/sending process/spawning process/suspended_ends ets/
 SPREAD_SEEDS ?= 1 2 3
 test-spread: build
 	@tools/setup tests
@@ -194,11 +194,11 @@ spread: build
 
 # What makes, sends, collects and purges terms, on an emulator that asserts its invariants and checks heaps around every collection.
 # Without the programs that count words of a heap that nobody collects, and those that are too slow here.
-CHECKED_PROGRAMS := binary/ ets/ exception/ fun/ gc/dictionary gc/float_registers gc/large_results gc/literals message/ number/ term/ \
+CHECKED_PROGRAMS := binary/ ets/ exception/ fun/ gc/dictionary gc/float_registers gc/large_results gc/literals message/ number/ parallel/ term/ \
     code/jump_loops code/large_constants code/loading code/replaced_library code/shared_raises \
     $(addprefix process/,backtraces dirty_calls info_in_order items_and_flags references saved_calls sending spawn suspended_ends)
-CHECKED_SHARED := binary/ ets/ exception/ gc/dictionary message/ process/sending process/spawn
-CHECKED_PRIVATE := ets/ exception/ gc/dictionary gc/large_results gc/literals message/ process/sending process/spawn
+CHECKED_SHARED := binary/ ets/ exception/ gc/dictionary message/ parallel/ process/sending process/spawn
+CHECKED_PRIVATE := ets/ exception/ gc/dictionary gc/large_results gc/literals message/ parallel/ process/sending process/spawn
 test-checked:
 	@tools/setup tests
 	@echo "== recorded Erlang tests with assertions and the heap checker"
