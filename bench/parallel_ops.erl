@@ -3,6 +3,7 @@
 -export([main/1]).
 
 -define(RUNS, 7).
+-define(TICKS, 3000).
 
 main([Case, Way]) ->
     io:format("value ~p~n", [figure(list_to_atom(Case), list_to_atom(Way))]),
@@ -20,10 +21,16 @@ figure(micro, Way) ->
     middle(fun() -> ms(fun() -> map(Way, F, List) end) end);
 %% The same where every scheduler has something to do.
 figure(busy, Way) ->
-    Busy = [spawn(fun Loop() -> work(1000), Loop() end) || _ <- lists:seq(1, 2 * erlang:system_info(schedulers))],
+    Busy = busy(),
     Ms = figure(micro, Way),
     [exit(Pid, kill) || Pid <- Busy],
     Ms;
+%% Microseconds that half, and 99 of 100, of the ticks each millisecond are late at most, beside a loop of such elements where all schedulers are busy: with others, or with loops alone,
+%% one of `parallel` or one of `lists` for each scheduler.
+figure(busy_p50, Way) -> late(0.5, Way, 1, fun busy/0);
+figure(busy_p99, Way) -> late(0.99, Way, 1, fun busy/0);
+figure(loop_p50, Way) -> late(0.5, Way, loops(Way), fun() -> [] end);
+figure(loop_p99, Way) -> late(0.99, Way, loops(Way), fun() -> [] end);
 %% Nanoseconds of two funs.
 figure(both, Way) ->
     F = fun() -> ok end,
@@ -59,6 +66,24 @@ figure(throw, Parts) ->
                    end
            end,
     lists:nth(16, lists:sort([Once() || _ <- lists:seq(1, 31)])).
+
+busy() -> [spawn(fun Loop() -> work(1000), Loop() end) || _ <- lists:seq(1, 2 * erlang:system_info(schedulers))].
+
+loops(parallel) -> 1;
+loops(lists) -> erlang:system_info(schedulers).
+
+%% All timers are set before, so a late tick does not put off the next one.
+late(Part, Way, Loops, Busy) ->
+    List = lists:seq(1, 100000),
+    F = micro(),
+    Others = Busy() ++ [spawn(fun Loop() -> _ = map(Way, F, List), Loop() end) || _ <- lists:seq(1, Loops)],
+    timer:sleep(200),
+    First = erlang:monotonic_time(millisecond) + 50,
+    Due = lists:seq(First, First + ?TICKS - 1),
+    [erlang:send_after(Time, self(), {tick, Time}, [{abs, true}]) || Time <- Due],
+    Late = [receive {tick, Time} -> erlang:monotonic_time(microsecond) - 1000 * Time end || Time <- Due],
+    [exit(Pid, kill) || Pid <- Others],
+    lists:nth(ceil(Part * ?TICKS), lists:sort(Late)).
 
 map(lists, F, List) -> lists:map(F, List);
 map(parallel, F, List) -> parallel:map(F, List);

@@ -48,6 +48,20 @@ pub fn loops(bench: &Bench, tables: &mut Tables) -> Result<(), Stop> {
             turns(name, &|| program(vm, &ONE, &[name, "sequential"]), &|| program(vm, &ONE, &[name, "parallel"]));
         tables.row(name, "ms", Better::Less, pair)?;
     }
+    tables.begin_for(
+        "A tick each millisecond beside a loop, two busy schedulers, how late it is",
+        ["`lists`", "`parallel`"],
+    )?;
+    let late = [
+        ("busy_p50", "with other processes, half of the ticks at most"),
+        ("busy_p99", "the same, 99 of 100"),
+        ("loop_p50", "with loops alone, half of the ticks at most"),
+        ("loop_p99", "the same, 99 of 100"),
+    ];
+    for (case, name) in late {
+        let pair = turns(case, &|| figure(vm, &TWO, &[case, "lists"]), &|| figure(vm, &TWO, &[case, "parallel"]));
+        tables.row(name, "us", Better::Less, pair)?;
+    }
     tables.begin_for("Loops on two schedulers", ["one", "two"])?;
     for name in PROGRAMS {
         let pair = turns(name, &|| program(vm, &ONE, &[name, "parallel"]), &|| program(vm, &TWO, &[name, "parallel"]));
