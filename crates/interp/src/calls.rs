@@ -17,7 +17,7 @@ pub fn enter(m: &mut Machine<'_, '_>, function: *const Function) -> *const u32 {
     let f = unsafe { &*function };
     if m.reds <= 0 && f.bif().is_none() {
         if !m.ctx.state.saves_calls() {
-            tiers::sample(m.ctx.vm, f);
+            tiers::sample(m, f);
         }
         if m.is_spent() {
             return m.stop(SliceEnd::Yielded, std::ptr::null(), function, usize::from(f.mfa.arity));

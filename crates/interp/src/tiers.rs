@@ -28,7 +28,7 @@ use myriad_code::NativePtr;
 use myriad_sync::OnceLock;
 use myriad_sync::atomic::{AtomicU32, Ordering};
 use myriad_vm::Vm;
-use myriad_vm::code::Function;
+use myriad_vm::code::{Continuation, Function};
 use std::mem::offset_of;
 
 /// Where things are in the register block, bytes from its start.
@@ -116,14 +116,23 @@ pub(crate) fn compiler() -> Option<&'static dyn Compiler> {
     COMPILER.get().map(|compiler| &**compiler)
 }
 
-/// A call has found reductions used up: who compiles what runs often is told of the function that is called.
+/// A call, which has been made, has found reductions used up: who compiles what runs often is told of the function that is called; if that has machine code, of the
+/// one to which it returns, for a loop over a list that calls nothing else is met nowhere else.
 #[inline]
-pub(crate) fn sample(vm: &'static Vm, function: &'static Function) {
-    if let Some(compiler) = compiler()
-        && let Some(code) = code::decoded(function)
-        && !code.is_native()
-    {
-        compiler.sampled(vm, function, &code.heat);
+pub(crate) fn sample(m: &Machine<'_, '_>, function: &'static Function) {
+    let Some(compiler) = compiler() else { return };
+    let tell = |function| match code::decoded(function) {
+        Some(code) if code.is_native() => false,
+        Some(code) => {
+            compiler.sampled(m.ctx.vm, function, &code.heat);
+            true
+        }
+        None => true,
+    };
+    if !tell(function) && m.sp().addr() < m.ctx.state.heap.hend.addr() {
+        // SAFETY: at the entry of a function a return point is on top of the stack (code/K2), whose function stays (code/K3).
+        let caller = unsafe { (*((*m.sp()).raw() as *const Continuation)).function.as_ref() };
+        caller.map(tell);
     }
 }
 

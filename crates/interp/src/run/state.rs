@@ -44,7 +44,7 @@ unsafe fn preempt(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
         // SAFETY: the instruction at hand.
         unsafe { crate::saving::note_call(m, pc) };
     } else {
-        tiers::sample(m.ctx.vm, f);
+        tiers::sample(m, f);
     }
     if f.bif().is_some() || !m.is_spent() {
         // A built-in gives way of its own accord; its caller does at the next call.
