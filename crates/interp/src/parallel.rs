@@ -21,7 +21,7 @@ use smallvec::SmallVec;
 /// A part goes through at most so many cells of a list that others do before it.
 const PASSED: usize = 50_000;
 /// It has so many elements of a list at most.
-const HANDED: usize = 64 * 1024;
+const HANDED: usize = 16 * 1024;
 /// So many loops are looked at for one that has something left.
 const LOOKED_AT: usize = 32;
 
