@@ -33,7 +33,7 @@
 
 map(F, Data) -> map(F, Data, #{}).
 
-map(F, Data, Options) when is_function(F, 1) -> lists:reverse(run(F, Data, #loop{kind = collect, zero = []}, Options));
+map(F, Data, Options) when is_function(F, 1) -> run(F, Data, #loop{kind = collect, zero = []}, Options);
 map(F, Data, Options) -> error(badarg, [F, Data, Options]).
 
 foreach(F, Data) -> foreach(F, Data, #{}).
@@ -71,7 +71,7 @@ flatmap(F, Data) -> flatmap(F, Data, #{}).
 
 % Put together from the last one on, as `lists` does: what is no list counts when all have been called.
 flatmap(F, Data, Options) when is_function(F, 1) ->
-    lists:foldl(fun(Values, Acc) -> Values ++ Acc end, [], run(F, Data, #loop{kind = collect, zero = []}, Options));
+    joined(lists:reverse(run(F, Data, #loop{kind = collect, zero = []}, Options)), []);
 flatmap(F, Data, Options) -> error(badarg, [F, Data, Options]).
 
 all(F, Data) -> all(F, Data, #{}).
@@ -224,7 +224,7 @@ loop(F, Rest, N, #loop{kind = Kind, zero = Zero} = Loop, Before, After) ->
             try
                 case Kind of
                     each -> each(F, Rest, N);
-                    collect -> collected(F, Zero, Rest, N);
+                    collect -> collected(F, Rest, N);
                     fold -> folded(F, Zero, Rest, N);
                     call -> called(Zero, Rest, N)
                 end
@@ -248,9 +248,10 @@ each(F, From, N) when N > 0 ->
     each(F, From + 1, N - 1);
 each(_, _, _) -> ok.
 
-collected(F, Acc, [X | Rest], N) when N > 0 -> collected(F, [F(X) | Acc], Rest, N - 1);
-collected(F, Acc, From, N) when N > 0 -> collected(F, [F(From) | Acc], From + 1, N - 1);
-collected(_, Acc, _, _) -> Acc.
+%% What comes of the elements, in order. While an element is done, its frame has what is left; below it is one for each element before it.
+collected(F, [X | Rest], N) when N > 0 -> [F(X) | collected(F, Rest, N - 1)];
+collected(F, From, N) when N > 0 -> [F(From) | collected(F, From + 1, N - 1)];
+collected(_, _, _) -> [].
 
 folded(F, Acc, [X | Rest], N) when N > 0 -> folded(F, F(X, Acc), Rest, N - 1);
 folded(F, Acc, From, N) when N > 0 -> folded(F, F(From, Acc), From + 1, N - 1);
@@ -267,6 +268,7 @@ go_on(_, Loop, Before, []) ->
     combined(Loop, result(First, Pieces), Pieces).
 
 combined(_, Acc, []) -> Acc;
+combined(#loop{kind = collect}, List, Pieces) -> lists_of(Pieces, [List]);
 combined(#loop{kind = Kind, combine = Combine} = Loop, Acc, [Piece | Pieces]) ->
     Next = result(Piece, Pieces),
     Both = case Kind of
@@ -275,6 +277,12 @@ combined(#loop{kind = Kind, combine = Combine} = Loop, Acc, [Piece | Pieces]) ->
                _ -> Next ++ Acc
            end,
     combined(Loop, Both, Pieces).
+
+%% The lists of pieces, behind these, of which the last one comes first, made one.
+lists_of([], [Last | Before]) -> joined(Before, Last);
+lists_of([Piece | Pieces], Lists) -> lists_of(Pieces, [result(Piece, Pieces) | Lists]).
+
+joined(Lists, Behind) -> lists:foldl(fun(List, Acc) -> List ++ Acc end, Behind, Lists).
 
 result({done, Acc}, _) -> Acc;
 result(Part, Later) ->

@@ -11,7 +11,7 @@ use crate::code::at_record;
 use crate::stack::is_return_point;
 use layout::{Layouts, Left, Step};
 use myriad_process::CodePtr;
-use myriad_process::parallel::Distance;
+use myriad_process::parallel::{Distance, Parallel};
 use myriad_term::{Build, Term};
 use myriad_vm::code::Continuation;
 use myriad_vm::parallel::{COPIED, Handed, may_have_helper, words_left};
@@ -84,7 +84,9 @@ fn outermost(state: &mut OwnerState) -> Option<Open> {
 fn open(state: &mut OwnerState, at: Distance) -> Option<Open> {
     let (stop, base) = (state.heap.stop.cast::<Term>(), state.heap.hend.cast::<Term>());
     let (frame, layouts) = frame(stop, base, at)?;
-    let below = frame.wrapping_sub(1);
+    let end = within(state, stop, base, at);
+    let waiting = layouts.steps().iter().find_map(|step| above_waiting(step, frame.wrapping_sub(1), end));
+    let below = waiting.unwrap_or(frame.wrapping_sub(1));
     if below == stop {
         // It has called the step, or that itself, and the call has not begun.
         let step = layouts.steps().iter().find(|step| step.is(state.resume.function))?;
@@ -101,6 +103,39 @@ fn open(state: &mut OwnerState, at: Distance) -> Option<Open> {
     };
     let (first, Left { rest, n, counts }) = layouts.steps().iter().find_map(of_step)?;
     Some(Open { frame, at, layouts, rest: first.wrapping_add(rest), n: first.wrapping_add(n), runs: true, counts })
+}
+
+/// Where what stands above a piece's frame ends: the stack, or what the next piece within it has.
+fn within(state: &mut OwnerState, stop: *mut Term, base: *mut Term, at: Distance) -> *mut Term {
+    let inner = |parallel: &mut Parallel| parallel.within(at).find_map(|at| frame(stop, base, at));
+    state.relations.parallel_mut().and_then(inner).map_or(stop, |(frame, _)| frame)
+}
+
+/// The return point above the last frame of a step that waits for elements behind its own, if there is one: `below` is the return point that leads out of the first. All these have the
+/// same return point, one follows the other, and there are none elsewhere before `end`: so the last is found in steps of twice the length.
+fn above_waiting(step: &Step, below: *mut Term, end: *mut Term) -> Option<*mut Term> {
+    let size = 1 + step.waiting?;
+    let first = below.wrapping_sub(size);
+    if first < end || !point(first, |to| step.waits(to))? {
+        return None;
+    }
+    // SAFETY: HO1: a word of the stack.
+    let word = |at: *mut Term| unsafe { (*at).raw() };
+    let waits = |count: usize| {
+        let at = below.wrapping_sub(count * size);
+        at >= end && at < below && word(at) == word(first)
+    };
+    let mut most = 2;
+    while waits(most) {
+        most *= 2;
+    }
+    // So many wait, and so many do not.
+    let (mut fewest, mut most) = (most / 2, most);
+    while most - fewest > 1 {
+        let middle = fewest.midpoint(most);
+        if waits(middle) { fewest = middle } else { most = middle }
+    }
+    Some(below.wrapping_sub(fewest * size))
 }
 
 /// The frame of a piece, if one stands there of which a step runs or is about to; and how frames of its version of the module are laid out.

@@ -159,6 +159,11 @@ impl Parallel {
         self.pieces.get(self.closed + further).map(|piece| if piece.is_kept { Err(Kept) } else { Ok(piece.at) })
     }
 
+    /// Where the frames of pieces may stand that the process is at within the one there, the outermost first.
+    pub fn within(&self, at: Distance) -> impl Iterator<Item = Distance> {
+        self.pieces.iter().map(|piece| piece.at).filter(move |other| *other > at)
+    }
+
     /// No part of the piece there can be handed over.
     pub fn keep(&mut self, at: Distance) {
         if let Some(piece) = self.pieces.iter_mut().rfind(|piece| piece.at == at) {

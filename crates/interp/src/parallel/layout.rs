@@ -16,7 +16,7 @@ const LOOP: u16 = 3;
 const AFTER: u16 = 5;
 
 /// Those that go through the elements: what is left and how many are the last arguments.
-const STEPS: [(&str, u8); 4] = [("each", 3), ("collected", 4), ("folded", 4), ("called", 3)];
+const STEPS: [(&str, u8); 4] = [("each", 3), ("collected", 3), ("folded", 4), ("called", 3)];
 
 /// The frames of the loops of one version of the module.
 pub struct Layouts {
@@ -42,8 +42,10 @@ pub struct Step {
     function: *const Function,
     /// Its arguments.
     pub arity: usize,
-    /// Y registers of its frame.
+    /// Y registers of its frame while an element is done.
     pub words: usize,
+    /// Those of a frame that waits for what the elements behind it come to, of a function that makes a list of them.
+    pub waiting: Option<usize>,
     /// Where its frame has what is left, by the number of the call of the fun.
     calls: Vec<(u32, Left)>,
 }
@@ -118,12 +120,19 @@ impl Step {
                 .map(|left| (frame.call, left))
         };
         let calls: Option<Vec<_>> = frames(&body, name.1, Op::CallFun).iter().map(left).collect();
-        Some(Step { function, arity: name.1.into(), words, calls: calls.filter(|calls| !calls.is_empty())? })
+        let calls = calls.filter(|calls| !calls.is_empty())?;
+        let waiting = frames(&body, name.1, Op::Call).first().map(|frame| frame.words);
+        Some(Step { function, arity: name.1.into(), words, waiting, calls })
     }
 
     /// Is this the function?
     pub fn is(&self, function: *const Function) -> bool {
         std::ptr::eq(function, self.function)
+    }
+
+    /// Does this return point lead to a frame of it that waits?
+    pub fn waits(&self, to: &Continuation) -> bool {
+        self.is(to.function) && self.waiting.is_some_and(|words| words == to.frame as usize && words != self.words)
     }
 
     /// Where its frame has what is left, if this return point leads to it. (A point knows the instruction that its call was merged with, which may be an earlier
@@ -195,7 +204,11 @@ fn frames(body: &Body, arity: u8, kind: Op) -> Vec<Frame> {
                 found.push(Frame { call, words, slots: slots.collect() });
                 held.retain(|register, _| matches!(register, Reg::Y(_)));
             }
-            (Op::Trim | Op::Deallocate, _) => held.retain(|register, _| matches!(register, Reg::X(_))),
+            (Op::Trim, _) => {
+                words = instruction.args.get(1).and_then(|arg| arg.number()).unwrap_or(0) as usize;
+                held.retain(|register, _| matches!(register, Reg::X(_)));
+            }
+            (Op::Deallocate, _) => held.retain(|register, _| matches!(register, Reg::X(_))),
             _ => {
                 for written in instruction.writes() {
                     match written {
