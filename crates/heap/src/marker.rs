@@ -150,6 +150,9 @@ impl<'m> Marker<'m> {
     }
 
     /// Does a word of a live object lead to one of the part that is not marked? Then its memory is asked for.
+    ///
+    /// # Safety
+    /// It is a word of an object of the heap that lives, or a root's (heap.marking/MA1).
     #[inline(always)]
     unsafe fn is_met(&mut self, word: u64) -> bool {
         // SAFETY: a word of the heap.
@@ -183,6 +186,9 @@ impl<'m> Marker<'m> {
     }
 
     /// Marks an object of the part, and has its words followed.
+    ///
+    /// # Safety
+    /// The word was met ([`Marker::is_met`]), or is 0, which stands for none.
     #[inline(always)]
     unsafe fn visit(&mut self, word: u64) {
         if word == 0 {

@@ -3,10 +3,10 @@
 use crate::machine::{Machine, high, mfa, target, wide};
 use crate::{decode, errors, stubs, tiers};
 use myriad_term::boxed::Header;
-use myriad_term::{Alloc, Atom, Export, FunEntry, Kind, Mfa, Term, am};
+use myriad_term::{Alloc, Export, FunEntry, Kind, Mfa, Term, am};
 use myriad_trace::breakpoint;
 use myriad_trace::saved_calls::{self, Saved};
-use myriad_vm::code::{Continuation, Function, MissingFun};
+use myriad_vm::code::{Continuation, Function, LOADED_LATER, MissingFun};
 use myriad_vm::engine::SliceEnd;
 
 /// Enters a function whose arguments are in place, unless reductions are used up.
@@ -69,16 +69,14 @@ pub unsafe fn undefined(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 
     call_undefined(m, what, arguments)
 }
 
-/// Modules that come with Myriad, if the program has none of the same name: who hears of a call of theirs loads them.
-const OWN: [Atom; 2] = [am::parallel, am::elixir_parallel];
-
-/// A call of what does not exist: the process's error handler gets it.
+/// A call of what does not exist: the process's error handler gets it, or for a module that may be loaded now ([`LOADED_LATER`]) who does that.
 #[cold]
 fn call_undefined(m: &mut Machine<'_, '_>, what: Mfa, arguments: Term) -> *const u32 {
     let usual = m.ctx.state.error_handler;
-    let is_own =
-        OWN.contains(&what.module) && usual == am::error_handler && m.ctx.vm.code.current(what.module).is_none();
-    let handler = mfa(if is_own { am::myriad } else { usual }, am::undefined_function, 3);
+    let comes_later = LOADED_LATER.contains(&what.module)
+        && usual == am::error_handler
+        && m.ctx.vm.code.current(what.module).is_none();
+    let handler = mfa(if comes_later { am::myriad } else { usual }, am::undefined_function, 3);
     call_handler(m, what, handler, arguments)
 }
 

@@ -5,8 +5,8 @@
 //! building the emulator needs no Erlang. OTP's tools do not take them for preloaded modules: of those they want the sources.
 
 use myriad_sync::{LockClass, Mutex};
-use myriad_term::{Atom, Term, am};
-use myriad_vm::code::{PreparedCode, prepare};
+use myriad_term::Term;
+use myriad_vm::code::{LOADED_LATER, PreparedCode, prepare};
 use myriad_vm::subsystem::Subsystem;
 use myriad_vm::{BifDef, Vm};
 
@@ -16,10 +16,9 @@ static MODULES: [&[u8]; 3] = [
     include_bytes!("../../../erl/ebin/myriad_run.beam"),
 ];
 
-static LATER: [(Atom, &[u8]); 2] = [
-    (am::parallel, include_bytes!("../../../erl/ebin/parallel.beam")),
-    (am::elixir_parallel, include_bytes!("../../../erl/ebin/Elixir.Parallel.beam")),
-];
+/// Of [`LOADED_LATER`].
+static LATER: [&[u8]; LOADED_LATER.len()] =
+    [include_bytes!("../../../erl/ebin/parallel.beam"), include_bytes!("../../../erl/ebin/Elixir.Parallel.beam")];
 
 static CLASS: LockClass = LockClass::new("own_modules", 280);
 
@@ -38,9 +37,11 @@ fn load_one(vm: &Vm, bytes: &[u8]) -> Result<(), String> {
 
 /// Loads one that is not there at start, if it is not loaded; is it now?
 fn load_later(vm: &Vm, name: Term) -> bool {
-    let Some((name, bytes)) = LATER.iter().find(|(later, _)| name.is_am(*later)) else { return false };
+    let Some((name, bytes)) = LOADED_LATER.into_iter().zip(LATER).find(|(later, _)| name.is_am(*later)) else {
+        return false;
+    };
     let _one = LOADING.lock();
-    vm.code.current(*name).is_some() || load_one(vm, bytes).is_ok()
+    vm.code.current(name).is_some() || load_one(vm, bytes).is_ok()
 }
 
 myriad_vm::bifs! { pub MODULES_TO_LOAD = "myriad_modules" {

@@ -22,7 +22,10 @@ pub use preload::load_preloaded;
 use crate::bif::{BifDef, Registry};
 use crate::vm::Vm;
 use myriad_code::BuiltIn;
-use myriad_term::{Atom, Mfa};
+use myriad_term::{Atom, Mfa, am};
+
+/// Modules that come with the VM, and are loaded when one of their functions is called and the program has no module of the same name.
+pub const LOADED_LATER: [Atom; 2] = [am::parallel, am::elixir_parallel];
 
 impl BuiltIn for BifDef {
     fn is_nif(&self) -> bool {
