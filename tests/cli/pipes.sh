@@ -1,6 +1,7 @@
 # Standard input, output and error that are closed, end, or take nothing: what the VM says and how it ends.
 erl() { timeout 30 "$ERL" -noshell -boot no_dot_erlang "$@"; }
-lines='[io:format("line ~w~n", [I]) || I <- lists:seq(1, 50000)]'
+# Of a tuple, for what ends the VM is told as text if it can be one, so in one more line: which it is when the pipe is found closed at a number that is a character.
+lines='[io:format("line ~w~n", [{I}]) || I <- lists:seq(1, 50000)]'
 erl -eval "$lines, halt(3)." </dev/null 2>err | head -n 2; echo "status ${PIPESTATUS[*]}"; grep -ac . err
 erl -eval "R = (catch $lines), timer:sleep(300), io:format(standard_error, \"~0p~n\", [case R of {'EXIT', {W, _}} -> W; _ -> all end]), halt(4)." </dev/null 2>err | head -n 2; echo "status ${PIPESTATUS[*]}"; grep -ao '^{.*\|^[a-z]*$' err
 # A port of our own on the closed pipe.

@@ -64,9 +64,10 @@ fn stop(ctx: &mut Ctx<'_>, status: usize, flush: bool) -> BifResult {
     Err(Escape::Wait)
 }
 
-/// How often counts that are wrong are looked at again.
+/// How often counts that are wrong are looked at again: for longer than a call on a dirty scheduler lasts in a test, whose thread meanwhile frees nothing of what it has had to keep for
+/// thread progress, such as processes that have ended there.
 #[cfg(heap_check)]
-const LOOKS: u32 = 200;
+const LOOKS: u32 = 1000;
 
 /// The same, after a census of bundles: none may be held by fewer or more than are counted.
 #[cfg(heap_check)]
