@@ -3,7 +3,7 @@
 //!
 //! HO1. Only the process that owns the frames, stopped between two instructions, reads and writes them. A word of a frame is read as a return point only if it is the
 //!      address of a record; the frames of a loop are only taken for such if the return points above and below them say so, since an exception drops frames without
-//!      a word to anybody.
+//!      a word to anybody. An integer with the bits of a record's address (code/K2) cannot be told from it: a program would have to learn such an address, and put the integer where it misleads.
 
 mod layout;
 
@@ -112,7 +112,7 @@ fn within(state: &mut OwnerState, stop: *mut Term, base: *mut Term, at: Distance
 }
 
 /// The return point above the last frame of a step that waits for elements behind its own, if there is one: `below` is the return point that leads out of the first. All these have the
-/// same return point, one follows the other, and there are none elsewhere before `end`: so the last is found in steps of twice the length.
+/// same return point, one follows the other, and there are none elsewhere before `end` (HO1), since only a piece calls a step: so the last is found in steps of twice the length.
 fn above_waiting(step: &Step, below: *mut Term, end: *mut Term) -> Option<*mut Term> {
     let size = 1 + step.waiting?;
     let first = below.wrapping_sub(size);

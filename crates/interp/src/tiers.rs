@@ -81,7 +81,7 @@ pub trait Compiler: Send + Sync {
     /// A function has been decoded, and is about to run.
     fn decoded(&self, vm: &'static Vm, function: &'static Function);
 
-    /// A process that has used up some hundred reductions, or its slice, is about to run this function, which was decoded and has no machine
+    /// A process that has used up some hundred reductions, or its slice, is about to run this function, or one that returns to it; it was decoded and has no machine
     /// code: a sample of what runs often.
     fn sampled(&self, vm: &'static Vm, function: &'static Function, heat: &Heat);
 }
@@ -130,7 +130,7 @@ pub(crate) fn sample(m: &Machine<'_, '_>, function: &'static Function) {
         None => true,
     };
     if !tell(function) && m.sp().addr() < m.ctx.state.heap.hend.addr() {
-        // SAFETY: at the entry of a function a return point is on top of the stack (code/K2), whose function stays (code/K3).
+        // SAFETY: at the entry of a function a return point is on top of the stack (the frames of crate `code`, `module.rs`), whose function stays (code/K3).
         let caller = unsafe { (*((*m.sp()).raw() as *const Continuation)).function.as_ref() };
         caller.map(tell);
     }

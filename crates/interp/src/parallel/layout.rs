@@ -1,7 +1,7 @@
 //! What lies where in the frames of the loops of the module `parallel`: learnt from its code, which a compiler has laid out.
 //!
 //! A piece of a loop has two frames: that of `loop/6`, which knows what the piece belongs to, and above it, while a step runs, that of the function that goes
-//! through the elements. Both tiers lay out a frame alike (design, section 3), so one look at the generic instructions tells for both.
+//! through the elements. One that makes a list of what comes of them calls itself for the rest: so between these two stands a frame for each element that is done, which waits. Both tiers lay out a frame alike (design, section 3), so one look at the generic instructions tells for both.
 
 use myriad_beam::{AnyReg, Body, Op, Reg};
 use myriad_term::{Atom, am};
