@@ -19,26 +19,32 @@
 %% from when it was due. Of all delays, and of those that no collection has a share in: p50, p99, p99.9 and the longest; of the time that a
 %% request waited while its server collected: p99.9 and the longest. Then collections of the server, minor ones and those of both generations:
 %% how many, and the longest; a tick of one millisecond beside it: p99, p99.9 and the latest; megabytes of the state, and what
-%% the VM grew by at most over it, while it serves and till then.
+%% the VM grew by at most over it, while it serves and till then; what it has grown by in the end over the state then.
 main(["serve", Shape, Megabytes, Seconds]) ->
     Ticks = 1000 * list_to_integer(Seconds),
     Done = atomics:new(?BURST * Ticks, []),
     Late = atomics:new(Ticks, []),
     Before = memory("VmRSS"),
-    {Server, Bytes} = holder(Shape, Megabytes, fun(Entries, State) -> serve(?BURST * Ticks, Entries, State, Done) end),
+    Parent = self(),
+    {Server, Bytes} = holder(Shape, Megabytes, fun(Entries, State) ->
+        Last = serve(?BURST * Ticks, Entries, State, Done),
+        Parent ! {last, memory("VmRSS"), pauses_state:bytes(Last)}
+    end),
     Building = memory("VmHWM"),
     forget_highest_memory(),
     Tracer = pauses_figures:trace(Server),
     First = erlang:monotonic_time(millisecond) + ?BEFORE,
     Others = [spawn_monitor(fun() -> tick(First, 1, Ticks, Late) end), spawn_monitor(fun() -> request(First, 1, Ticks, Server) end)],
     [receive {'DOWN', Ref, process, _, Reason} -> normal = Reason end || {_, Ref} <- [{Server, monitor(process, Server)} | Others]],
+    {Ending, Left} = receive {last, Memory, LastBytes} -> {Memory, LastBytes} end,
     Serving = memory("VmHWM"),
     Collections = pauses_figures:collections(Tracer),
     Requests = [{1000000 * (First + (N - 1) div ?BURST), atomics:get(Done, N)} || N <- lists:seq(1, ?BURST * Ticks)],
     {All, Calm, Collecting} = pauses_figures:delays(Requests, Collections),
     value([pauses_figures:parts([0.5, 0.99, 0.999, 1], All), pauses_figures:parts([0.5, 0.99, 0.999, 1], Calm),
            pauses_figures:parts([0.999, 1], Collecting), pauses_figures:counts(Collections),
-           lateness([atomics:get(Late, N) || N <- lists:seq(1, Ticks)]), Bytes / 1.0e6, (Serving - Before) / Bytes, (Building - Before) / Bytes]);
+           lateness([atomics:get(Late, N) || N <- lists:seq(1, Ticks)]), Bytes / 1.0e6, (Serving - Before) / Bytes, (Building - Before) / Bytes,
+           (Ending - Before) / Left]);
 
 %% A process sends its state to another. A tick of one millisecond beside this: p99, p99.9 and the latest; how long the send took, and how
 %% long it was until the receiver had the state; megabytes of the state, and what the VM grew by at most over it.
@@ -111,7 +117,7 @@ holder(Shape, Megabytes, GoOn) ->
     end.
 
 serve(0, _, State, _) ->
-    pauses_state:size(State);
+    State;
 serve(Left, Entries, State, Done) ->
     receive
         {request, N} ->

@@ -6,6 +6,8 @@
 -define(REPLACED, 8).
 %% Entries of a queue are put into it, and taken out, by so many.
 -define(CHUNK, 1000).
+%% Entries that a request looks at to take three of four out, until all were looked at.
+-define(LOOKED_AT, 40).
 %% Entries of a state that is made to see how large one is.
 -define(SAMPLE, 100000).
 
@@ -13,9 +15,12 @@
 entries(Shape, Bytes) ->
     max(?SAMPLE div 100, Bytes * ?SAMPLE div bytes(new(Shape, ?SAMPLE))).
 
-%% A map; a `gb_trees` tree; a queue: full chunks, what is put in, what is taken out.
+%% A map; one that loses three of four entries, at random; a `gb_trees` tree; a queue: full chunks, what is put in, what is taken out.
 new("map", Entries) ->
     {map, lists:foldl(fun(Key, Map) -> Map#{Key => entry(Key, 0)} end, #{}, lists:seq(1, Entries))};
+new("shrinking", Entries) ->
+    {map, Map} = new("map", Entries),
+    {shrinking, Entries, Map};
 new("tree", Entries) ->
     {tree, gb_trees:from_orddict([{Key, entry(Key, 0)} || Key <- lists:seq(1, Entries)])};
 new("queue", Entries) ->
@@ -24,12 +29,17 @@ new("queue", Entries) ->
 %% Request N replaces entries at random; in a queue it puts some in and takes as many out.
 handle(N, Entries, {map, Map}) ->
     {map, replaced(N, ?REPLACED, Entries, fun maps:update/3, Map)};
+handle(_, _, {shrinking, Left, Map}) when Left > 0 ->
+    {shrinking, Left - ?LOOKED_AT, lists:foldl(fun shrunk/2, Map, lists:seq(max(1, Left - ?LOOKED_AT + 1), Left))};
+handle(N, Entries, {shrinking, Left, Map}) ->
+    {shrinking, Left, replaced(N, ?REPLACED, Entries, fun update/3, Map)};
 handle(N, Entries, {tree, Tree}) ->
     {tree, replaced(N, ?REPLACED, Entries, fun gb_trees:update/3, Tree)};
 handle(N, _, Queue) ->
     lists:foldl(fun(Nth, Q) -> take_out(put_in(?REPLACED * N + Nth, Q)) end, Queue, lists:seq(1, ?REPLACED)).
 
 size({map, Map}) -> map_size(Map);
+size({shrinking, _, Map}) -> map_size(Map);
 size({tree, Tree}) -> gb_trees:size(Tree);
 size({queue, Chunks, In, _, Out}) -> ?CHUNK * queue:len(Chunks) + length(In) + length(Out).
 
@@ -45,6 +55,15 @@ replaced(_, 0, _, _, State) ->
 replaced(N, Left, Entries, Update, State) ->
     Key = 1 + erlang:phash2(?REPLACED * N + Left, Entries),
     replaced(N, Left - 1, Entries, Update, Update(Key, entry(Key, N), State)).
+
+shrunk(Key, Map) ->
+    case erlang:phash2(Key, 4) of
+        0 -> Map;
+        _ -> maps:remove(Key, Map)
+    end.
+
+update(Key, Entry, Map) when is_map_key(Key, Map) -> Map#{Key := Entry};
+update(_, _, Map) -> Map.
 
 put_in(Key, {queue, Chunks, In, ?CHUNK, Out}) ->
     put_in(Key, {queue, queue:in(In, Chunks), [], 0, Out});

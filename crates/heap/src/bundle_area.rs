@@ -7,8 +7,7 @@
 //! BA2. A place of a page is held by a bundle, or free in [`Free`], or a thread's own: that it may make a bundle in, or has got back and gives back with others. So a thread
 //!      takes the lock once for a page of small bundles, and once for [`GIVEN`] that it gives back.
 
-use crate::large::STEP;
-use crate::reserved;
+use crate::reserved::{self, HUGE_PAGE};
 use myriad_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use myriad_sync::{LockClass, Mutex, OnceLock, memory};
 use std::cell::RefCell;
@@ -174,7 +173,7 @@ impl Free {
 
     /// Pages below `end` become usable, in large steps, as the system is asked under the lock; huge ones where more than one step is used.
     fn make_usable(&mut self, end: u32) -> bool {
-        const STEP_PAGES: usize = STEP / PAGE;
+        const STEP_PAGES: usize = HUGE_PAGE / PAGE;
         let Range { base, len } = range();
         let (from, end) = (self.usable as usize, (end as usize).next_multiple_of(STEP_PAGES).min(len / PAGE));
         let (at, bytes) = (base + from * PAGE, (end - from) * PAGE);

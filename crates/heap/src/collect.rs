@@ -286,7 +286,7 @@ impl Heap {
         // What the collection finds may ask for another one (`leave.rs`).
         self.fullsweep_next &= matches!(plan, Plan::Minor | Plan::Tenure);
         // SAFETY: the caller's promise; `size` holds the survivors and the stack (heap/C1).
-        let words_copied = unsafe {
+        let mut words_copied = unsafe {
             let promote = plan != Plan::Single;
             let way = if plan == Plan::Single && self.old_start.is_null() { Plan::Minor } else { plan };
             match way {
@@ -326,7 +326,8 @@ impl Heap {
             unsafe { self.copy::<{ mode::SINGLE }>(size, false, roots) };
         }
         if matches!(plan, Plan::Minor | Plan::Tenure) {
-            self.advance_marking(roots);
+            // SAFETY: the caller's promise; there are no fragments.
+            words_copied += unsafe { self.advance_in_place(roots) };
         }
         #[cfg(heap_check)]
         self.check(roots);

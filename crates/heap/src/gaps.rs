@@ -11,6 +11,7 @@ use crate::block;
 use crate::live_map::{LongestGaps, fill};
 use crate::marking::{GIVEN_BACK, Marking};
 use crate::old_space::OldSpace;
+use crate::reserved::pointer;
 use myriad_sync::Arc;
 use std::ops::Range;
 
@@ -76,10 +77,6 @@ pub(crate) struct Gaps {
     scanning_to: usize,
 }
 
-fn pointer(at: usize) -> *mut u64 {
-    std::ptr::with_exposed_provenance_mut(at)
-}
-
 fn words(range: &Range<usize>) -> usize {
     range.len() / 8
 }
@@ -106,11 +103,9 @@ impl Gaps {
     /// None of the others is known until [`Gaps::are_released`] says so. Gives what said before where gaps are, to be freed.
     pub(crate) fn renew(&mut self, found: Arc<Marking>, most: usize) -> Option<Arc<Marking>> {
         self.keep(most);
-        for gap in self.windows[..END].iter().map(|window| &window.gap).chain(&self.kept) {
-            if let Some(place) = found.map.place(gap.start)
-                && !gap.is_empty()
-            {
-                let is_first = found.map.set(place, words(gap));
+        for gap in self.owned() {
+            if let Some(place) = found.map.place(gap.start) {
+                let is_first = found.map.set(place, words(&gap));
                 debug_assert!(is_first, "GA2: an object lies in a gap");
             }
         }
@@ -143,9 +138,17 @@ impl Gaps {
         }
     }
 
-    /// Free words of the gaps that are being filled and of those that are kept, the end left out.
+    /// The gaps that are being filled and those that are kept, the end left out; in the order of their addresses.
+    pub(crate) fn owned(&self) -> Vec<Range<usize>> {
+        let windows = self.windows[..END].iter().map(|window| &window.gap);
+        let mut owned: Vec<Range<usize>> = windows.chain(&self.kept).filter(|gap| !gap.is_empty()).cloned().collect();
+        owned.sort_unstable_by_key(|gap| gap.start);
+        owned
+    }
+
+    /// Free words of these.
     pub(crate) fn free(&self) -> usize {
-        self.windows[..END].iter().map(|window| &window.gap).chain(&self.kept).map(words).sum()
+        self.owned().iter().map(words).sum()
     }
 
     /// A collection begins: where what it puts here is scanned from.

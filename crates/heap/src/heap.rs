@@ -39,6 +39,8 @@ const INCLUDE_SHARED: u8 = 4;
 const TOUCHED: u8 = 8;
 /// It holds many words of bundles, and nobody knows of it ([`crate::idle`]).
 pub(crate) const TO_NOTE: u8 = 16;
+/// Its process has not slept since some of its old generation was emptied ([`crate::emptying`]).
+pub(crate) const UNRESTED: u8 = 32;
 
 /// The memory of one process.
 #[repr(C)]
@@ -590,7 +592,7 @@ impl Heap {
     /// Sets the limit.
     pub fn set_max_heap_size(&mut self, limit: MaxHeapSize) {
         self.set_limit(limit.size);
-        self.flags = self.flags & (TOUCHED | TO_NOTE)
+        self.flags = self.flags & (TOUCHED | TO_NOTE | UNRESTED)
             | if limit.kill { KILL } else { 0 }
             | if limit.error_logger { ERROR_LOGGER } else { 0 }
             | if limit.include_shared { INCLUDE_SHARED } else { 0 };

@@ -10,7 +10,7 @@
 //!      +-------------------------------------------------------------- holds few --------------------------+
 //! ```
 
-use crate::heap::{Heap, TO_NOTE};
+use crate::heap::{Heap, TO_NOTE, UNRESTED};
 use crate::held::Watch;
 
 /// Words of bundles that are many.
@@ -35,7 +35,7 @@ impl Heap {
     /// Is there something to note when the process goes to sleep ([`Heap::note_held`])?
     #[inline(always)]
     pub fn is_to_be_noted(&self) -> bool {
-        self.flags & TO_NOTE != 0
+        self.flags & (TO_NOTE | UNRESTED) != 0
     }
 
     fn holds_many(&self) -> bool {
@@ -51,7 +51,11 @@ impl Heap {
 
     /// The process goes to sleep.
     pub fn note_held(&mut self) -> Option<Holder> {
-        self.flags &= !TO_NOTE;
+        let is_to_note = self.flags & TO_NOTE != 0;
+        self.flags &= !(TO_NOTE | UNRESTED);
+        if !is_to_note {
+            return None;
+        }
         let (many, collections) = (self.holds_many(), self.total_gcs);
         let held = self.held_mut();
         let share = held.share();

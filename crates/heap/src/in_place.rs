@@ -2,11 +2,14 @@
 
 use crate::account::Class;
 use crate::block::{self, Move};
+use crate::candidates::Owned;
 use crate::gaps::Gaps;
 use crate::heap::{Heap, Rare, words_between};
-use crate::large::{Cycle, LARGE, Large, STEP, SWEPT_AT_ONCE};
-use crate::marking::{Help, Marking, Stage};
+use crate::large::{Cycle, LARGE, Large, SWEPT_AT_ONCE};
+use crate::marking::{Help, Marking, Released, Stage};
 use crate::old_space::{Block, OldSpace};
+use crate::one_heap;
+use crate::reserved::HUGE_PAGE;
 use crate::roots::Roots;
 use crate::sizes;
 use crate::term_walk::each_term;
@@ -61,14 +64,7 @@ impl Destination for Gaps {
         large.gaps = self;
         let filled = large.gaps.finish();
         let words = large.note(&filled);
-        let (end, ahead) = (large.gaps.end(), large.ahead());
-        if heap.old_room() > ahead {
-            heap.make_usable(ahead);
-        }
-        heap.end_at(end);
-        if let Some(large) = heap.large_mut() {
-            large.populate();
-        }
+        heap.prepare_end();
         words
     }
 }
@@ -78,7 +74,7 @@ impl Heap {
         self.rare.as_ref().and_then(|rare| rare.large.as_deref())
     }
 
-    fn large_mut(&mut self) -> Option<&mut Large> {
+    pub(crate) fn large_mut(&mut self) -> Option<&mut Large> {
         self.rare.as_mut().and_then(|rare| rare.large.as_deref_mut())
     }
 
@@ -128,7 +124,7 @@ impl Heap {
         let needed = large.gaps.end().wrapping_add(words);
         if needed > large.usable {
             let (start, reserved) = large.range();
-            let least = words_between(large.usable, needed).next_multiple_of(STEP / 8);
+            let least = words_between(large.usable, needed).next_multiple_of(HUGE_PAGE / 8);
             let more = least.min(words_between(large.usable, start.wrapping_add(reserved)));
             block::require_for(more, Class::Process, Move { copied: 0, freed });
             if !large.memory.commit(large.usable.addr(), more * 8) {
@@ -145,12 +141,26 @@ impl Heap {
     fn end_at(&mut self, needed: *mut u64) {
         let (start, old_end) = (self.old_start, self.old_end);
         let Some(large) = self.large_mut() else { return };
-        let words = words_between(start, needed).next_multiple_of(STEP / 8).min(words_between(start, large.usable));
+        let words =
+            words_between(start, needed).next_multiple_of(HUGE_PAGE / 8).min(words_between(start, large.usable));
         let end = start.wrapping_add(words);
         Class::Process.ledger().resize(Account::own(), (end.addr() as i64 - old_end.addr() as i64) / 8);
         large.gaps.set_limit(end);
         self.old_end = end;
         self.show_end();
+    }
+
+    /// Something may have been put at the end of a large old generation: behind it there is to be memory for what comes.
+    pub(crate) fn prepare_end(&mut self) {
+        let Some(large) = self.large() else { return };
+        let (end, ahead) = (large.gaps.end(), large.ahead());
+        if self.old_room() > ahead {
+            self.make_usable(ahead);
+        }
+        self.end_at(end);
+        if let Some(large) = self.large_mut() {
+            large.populate();
+        }
     }
 
     /// The bounds of the old generation are those of its free end.
@@ -181,6 +191,10 @@ impl Heap {
             return at;
         };
         let at = large.gaps.take_at_end(words);
+        if let Some(evacuation) = &mut large.evacuation {
+            let start = at.expose_provenance();
+            evacuation.note(std::iter::once(start..start + 8 * words));
+        }
         large.words += words;
         large.grown += words;
         self.show_end();
@@ -234,7 +248,21 @@ impl Heap {
         self.large().is_some_and(|large| large.cycle.is_some())
     }
 
-    /// A minor collection is over: goes on with the marking of a large old generation, or begins one.
+    /// A minor collection is over: goes on with the marking of a large old generation, or empties some of it, or begins a marking. Gives the words that it has moved.
+    ///
+    /// # Safety
+    /// The roots are as for [`Heap::collect`].
+    pub(crate) unsafe fn advance_in_place(&mut self, roots: &Roots<'_>) -> usize {
+        let Some(large) = self.large() else { return 0 };
+        if large.cycle.is_none() && large.evacuation.is_some() {
+            // SAFETY: the caller's promise; no helper works at the generation.
+            return unsafe { self.evacuate_some(roots) };
+        }
+        self.advance_marking(roots);
+        0
+    }
+
+    /// A collection is over: goes on with the marking of a large old generation, or begins one.
     pub(crate) fn advance_marking(&mut self, roots: &Roots<'_>) {
         let Some(large) = self.large_mut() else { return };
         let Some(cycle) = &mut large.cycle else {
@@ -257,8 +285,8 @@ impl Heap {
         });
         if let Some(bundles) = marked {
             self.sweep_marked(&marking, bundles);
-        } else if let Some(live) = large.use_released() {
-            self.end_marking(live);
+        } else if let Some(released) = large.take_released() {
+            self.end_marking(released);
         }
     }
 
@@ -266,7 +294,8 @@ impl Heap {
     pub(crate) fn is_marking_due(&self, least: usize) -> bool {
         self.large().is_some_and(|large| {
             large.cycle.is_none()
-                && (large.grown >= large.patience(least)
+                && (large.is_sparse
+                    || large.grown >= large.patience(least)
                     || self.old_off_heap.binary_words > self.old_bin_vheap_limit
                     || self.minor_gcs >= self.fullsweep_after)
         })
@@ -313,6 +342,7 @@ impl Heap {
         self.minor_gcs = 0;
         if let Some(Rare { large: Some(large), held, .. }) = self.rare.as_deref_mut() {
             held.begin_marking();
+            large.is_sparse = false;
             large.cycle = Some(Cycle {
                 marking,
                 swept: ptr::null_mut(),
@@ -378,15 +408,22 @@ impl Heap {
         cycle.used = marking.map.words() + behind;
         let earlier = large.gaps.renew(Arc::clone(marking), KEPT * large.promoted);
         cycle.not_counted = (behind as i64 - large.gaps.free() as i64) - large.grown as i64;
-        marking.stage(|stage| *stage = Stage::Release);
+        // Of the heap of all processes nobody knows all words that lead into it.
+        let owned = (!one_heap::is_on()).then(|| Owned {
+            gaps: large.gaps.owned(),
+            end: large.gaps.end(),
+            promotes: large.grown,
+        });
+        large.evacuation = owned.is_some().then(Box::default);
+        marking.stage(|stage| *stage = Stage::Release(owned));
         large.help.push(Help::mark(marking, earlier));
         self.old_off_heap.binary_words -= words.min(self.old_off_heap.binary_words);
         self.show_end();
         self.adapt_limits(true);
     }
 
-    /// All gaps are released; so many words had bits before.
-    fn end_marking(&mut self, live: usize) {
+    /// All gaps are released.
+    fn end_marking(&mut self, Released { live, candidates }: Released) {
         let Some(Rare { large: Some(large), held, .. }) = self.rare.as_deref_mut() else { return };
         let Some(cycle) = large.cycle.take() else { return };
         // Nothing refers to the others any more, for what was dead has been overwritten (heap.large/LG1).
@@ -395,7 +432,12 @@ impl Heap {
         large.words = usize::try_from(live as i64 + cycle.not_counted + large.grown as i64).unwrap_or(0);
         large.meanwhile = large.grown - cycle.grown;
         (large.live, large.grown) = (large.words, 0);
-        let is_sparse = cycle.used > 2 * large.live + 8 * LARGE;
+        let evacuation = large.evacuation.take();
+        let is_sparse = evacuation.is_none() && cycle.used > 2 * large.live + 8 * LARGE;
+        if let (Some(mut evacuation), Some(candidates)) = (evacuation, candidates) {
+            evacuation.begin(candidates);
+            large.evacuation = Some(evacuation);
+        }
         self.show_end();
         if is_sparse {
             self.request_fullsweep();

@@ -4,14 +4,16 @@
 //! own, which it never leaves but for who asks for a collection of all. When it has grown by a part of what lived at last, a minor collection takes
 //! the words that lead into it; a helper thread marks what lives (`marking.rs`) while the process runs; the minor collections that follow sweep the chain of counted
 //! objects piece by piece; then a helper makes the gaps objects without terms, gives the memory of large ones back to the system, and tells the owner how far it is: what is
-//! promoted goes into the gaps before that (`gaps.rs`). So no stop of the process is longer than a minor collection and one such piece.
+//! promoted goes into the gaps before that (`gaps.rs`). Where much is lost in gaps, pieces of which little lives are emptied (`evacuation.rs`). So no stop of the process is longer than a minor collection and one such piece.
 //!
 //! LG1. All objects lie below `gaps.end()`; what lies between them is filler. Every object, dead or not, refers to objects, but for dead ones while a helper replaces
 //!      these by filler: what they refer to may be overwritten then, and nobody looks at them (heap.marking/MA3).
 //! LG2. What was promoted since a marking began stands in its map of what was, or lies behind what is marked.
 
+use crate::evacuation::Evacuation;
 use crate::gaps::Gaps;
-use crate::marking::{Help, Marking, Reservation, Walk};
+use crate::marking::{Help, Marking, Released, Reservation, Walk};
+use crate::reserved::HUGE_PAGE;
 use myriad_sync::{Arc, memory};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -36,8 +38,6 @@ const LEAST: usize = if cfg!(miri) {
     1 << 30
 };
 const WIDEST: usize = if cfg!(miri) { 4 << 20 } else { 1 << 40 };
-/// Bytes that become usable at once.
-pub(crate) const STEP: usize = if cfg!(miri) { 64 << 10 } else { 2 << 20 };
 /// Counted objects that one collection looks at.
 pub(crate) const SWEPT_AT_ONCE: usize = if TRIED { 3 } else { 4096 };
 /// A heap may double by so many words before it is marked, whatever [`SHARE`] says: 32 MB.
@@ -45,7 +45,7 @@ pub(crate) const UNHURRIED: usize = if TRIED { 100 } else { 4 << 20 };
 /// A heap is marked when it has grown by this part of what lived, less what it grew by while it was marked the last time; at least by half of that.
 const SHARE: usize = 10;
 /// Words for which memory is taken ahead, at most: 8 MB.
-const MOST_AHEAD: usize = 4 * STEP / 8;
+const MOST_AHEAD: usize = 4 * HUGE_PAGE / 8;
 
 /// A marking that is not over.
 pub(crate) struct Cycle {
@@ -85,6 +85,10 @@ pub(crate) struct Large {
     /// Words promoted by the last collection.
     pub(crate) promoted: usize,
     pub(crate) cycle: Option<Cycle>,
+    /// Pieces that are being emptied, from the moment when a helper begins to look for them.
+    pub(crate) evacuation: Option<Box<Evacuation>>,
+    /// The next marking is due, for more is to be emptied.
+    pub(crate) is_sparse: bool,
     /// What helpers are to do.
     pub(crate) help: Vec<Help>,
     /// Memory has been taken for what lies before it, or is asked for.
@@ -94,7 +98,7 @@ pub(crate) struct Large {
 impl Large {
     /// Without addresses it is none.
     pub(crate) fn new(words: usize) -> Option<Large> {
-        let needed = words * 8 + STEP;
+        let needed = words * 8 + HUGE_PAGE;
         let addresses = memory::address_space();
         let memory = if addresses == usize::MAX {
             Reservation::new(MOST.max(2 * needed), LEAST.max(2 * needed))?
@@ -124,6 +128,8 @@ impl Large {
             meanwhile: 0,
             promoted: 0,
             cycle: None,
+            evacuation: None,
+            is_sparse: false,
             help: Vec::new(),
         }
     }
@@ -159,6 +165,9 @@ impl Large {
         self.words += words;
         self.grown += words;
         self.promoted = words;
+        if let Some(evacuation) = &mut self.evacuation {
+            evacuation.note(filled.iter().cloned());
+        }
         if let Some(cycle) = self.cycle.as_ref().filter(|cycle| !cycle.is_swept) {
             let map = &cycle.marking.promoted;
             for range in filled {
@@ -181,7 +190,7 @@ impl Large {
 
     /// Behind the end there should be so many words for which there is memory already: to take it is the system's work, and may take longer than a collection.
     pub(crate) fn ahead(&self) -> usize {
-        (self.words / 16).clamp(STEP / 8, MOST_AHEAD)
+        (self.words / 16).clamp(HUGE_PAGE / 8, MOST_AHEAD)
     }
 
     /// Has a helper take memory behind the end, if little of it is left, and for a large gap whose memory was the system's.
@@ -208,16 +217,24 @@ impl Large {
         }
     }
 
-    /// Gaps that a helper has released can be filled from now on. Gives the words that lived if all are.
-    pub(crate) fn use_released(&mut self) -> Option<usize> {
+    /// Gaps that a helper has released can be filled from now on.
+    pub(crate) fn use_released(&mut self) {
+        if let Some(cycle) = self.cycle.as_ref().filter(|cycle| cycle.is_swept) {
+            self.gaps.are_released(&cycle.marking.take_longest());
+        }
+    }
+
+    /// The same; gives what was found if all are released.
+    pub(crate) fn take_released(&mut self) -> Option<Released> {
         let cycle = self.cycle.as_ref().filter(|cycle| cycle.is_swept)?;
-        let (released, live) = cycle.marking.take_released();
-        self.gaps.are_released(&released);
-        live
+        let (released, longest) = cycle.marking.take_released()?;
+        self.gaps.are_released(&longest);
+        Some(released)
     }
 
     pub(crate) fn stop(&mut self) {
         self.help.clear();
+        self.evacuation = None;
         if let Some(cycle) = self.cycle.take() {
             cycle.marking.stop();
         }

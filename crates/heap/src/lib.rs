@@ -9,6 +9,7 @@
 //! | `copy` | the copying loop: Cheney's, with two destinations |
 //! | `old_space`, `gaps` | where a collection puts what becomes old: the end of a block, or the gaps of a large old generation |
 //! | `large`, `in_place`, `marking`, `live_map` | the old generation of a large heap, which stays in place: helpers mark what lives, and gaps are filled again |
+//! | `evacuation`, `emptying`, `candidates` | pieces of such a generation of which little lives, which are emptied |
 //! | `sweep` | off-heap chains after a collection; virtual binary heaps |
 //! | `relocate` | a young generation moved as a whole to a block of another size |
 //! | [`fragment`] | [`Fragment`]: a message's or a spawn's own memory |
@@ -48,6 +49,7 @@ mod area_count;
 mod block;
 pub mod bundle;
 mod bundle_area;
+mod candidates;
 #[cfg(any(test, heap_check))]
 pub mod census;
 #[cfg(any(test, heap_check))]
@@ -56,6 +58,8 @@ pub mod collect;
 mod company;
 mod copy;
 mod due;
+mod emptying;
+mod evacuation;
 pub mod fragment;
 mod gaps;
 mod gathering;

@@ -112,6 +112,14 @@ impl LiveMap {
         taken.sum()
     }
 
+    /// How many bits this map or another one of the same range has from one place up to another, multiples of [`PIECE`].
+    pub(crate) fn count(&self, other: &LiveMap, from: usize, to: usize) -> usize {
+        let words = from / BITS..to / BITS;
+        let bits = self.bits()[words.clone()].iter().zip(&other.bits()[words]);
+        bits.map(|(one, other)| (one.load(Ordering::Relaxed) | other.load(Ordering::Relaxed)).count_ones() as usize)
+            .sum()
+    }
+
     /// Gives the memory of the bits back: none is set.
     pub(crate) fn empty(&self) {
         reserved::decommit(self.bits.as_ptr().addr(), LiveMap::len(self.words));

@@ -15,19 +15,18 @@
 //!      written but raw ones. Its addresses stay reserved as long as one may work there; who wants to write there stops it first.
 //! MA2. What the owner promotes into the part meanwhile stands in a map of its own ([`Marking::promoted`]), for a map is one thread's at a time (heap.live_map/LM1).
 //!      What it refers to was reachable when the marking began, or is new itself, so nobody need follow it.
-//! MA3. While gaps are released, the owner puts something only into those that begin in pieces it was told of, and reads and sets no bits behind these gaps. The helper
-//!      reads and sets bits behind them only. Nobody walks over gaps meanwhile, for what refers to one that is filled may not be filler yet.
+//! MA3. While gaps are released, the owner puts something only into those that begin in pieces it was told of, and into its own ([`Owned`]), and reads and sets no bits
+//!      behind these gaps. The helper reads and sets bits behind them only, and looks into none of the owner's. Nobody walks over gaps meanwhile, for what refers to one that is
+//!      filled may not be filler yet.
 
+use crate::candidates::{Candidates, Owned};
 use crate::live_map::{LiveMap, LongestGaps, PIECE, fill};
 use crate::marker::Marker;
-use crate::reserved;
+use crate::reserved::{self, HUGE_PAGE};
 use myriad_sync::atomic::{AtomicBool, Ordering};
 use myriad_sync::{Arc, Condvar, LockClass, Mutex};
 use std::collections::BTreeSet;
 use std::ops::Range;
-
-/// Bytes of a huge page.
-const HUGE: usize = if cfg!(miri) { 64 << 10 } else { 2 << 20 };
 
 /// Addresses that were reserved for an old generation.
 pub(crate) struct Reservation {
@@ -41,7 +40,7 @@ impl Reservation {
     /// So many bytes, or fewer if there are no more addresses, but at least as many as `least`.
     pub(crate) fn new(bytes: usize, least: usize) -> Option<Reservation> {
         let lens = std::iter::successors(Some(bytes), |len| Some(len / 2)).take_while(|len| *len >= least);
-        let lens = lens.map(|len| len.next_multiple_of(HUGE) + HUGE);
+        let lens = lens.map(|len| len.next_multiple_of(HUGE_PAGE) + HUGE_PAGE);
         let made = { lens }.find_map(Reservation::of)?;
         reserved::prefer_huge_pages(made.base, made.len);
         Some(made)
@@ -60,11 +59,11 @@ impl Reservation {
 
     /// The first word, where a huge page may begin.
     pub(crate) fn start(&self) -> *mut u64 {
-        std::ptr::with_exposed_provenance_mut(self.base.next_multiple_of(HUGE))
+        std::ptr::with_exposed_provenance_mut(self.base.next_multiple_of(HUGE_PAGE))
     }
 
     pub(crate) fn words(&self) -> usize {
-        (self.len - HUGE) / 8
+        (self.len - HUGE_PAGE) / 8
     }
 }
 
@@ -82,14 +81,22 @@ pub(crate) enum Stage {
     Marking,
     /// All that lives has its bits; these bundles are referred to (where they begin).
     Marked(BTreeSet<usize>),
-    /// The owner has no more to do with what is dead; waits for a helper.
-    Release,
+    /// The owner has no more to do with what is dead; waits for a helper, which looks for pieces to be emptied if it is told what the owner fills.
+    Release(Option<Owned>),
     /// Gaps become filler, and the memory of large ones the system's: so long are those in the pieces that the owner was not told of, but may be.
     Releasing(LongestGaps),
-    /// All are. So many words lived when they began to become it, and so long are gaps in the pieces that the owner was not told of.
-    Ready(usize, LongestGaps),
+    /// All are, and so long are gaps in the pieces that the owner was not told of.
+    Ready(Released, LongestGaps),
     /// The owner wants it no more.
     Stopped,
+}
+
+/// What was found when gaps were released.
+pub(crate) struct Released {
+    /// Words that lived when that began.
+    pub(crate) live: usize,
+    /// Pieces to be emptied.
+    pub(crate) candidates: Option<Box<Candidates>>,
 }
 
 struct State {
@@ -164,15 +171,15 @@ impl Marking {
                 // SAFETY: MA1.
                 unsafe { self.mark(&roots) }.map_or(Stage::Stopped, Stage::Marked)
             }
-            Stage::Release => {
+            Stage::Release(owned) => {
                 state.stage = Stage::Releasing(LongestGaps::default());
                 while state.walks > 0 {
                     state = self.changed.wait(state);
                 }
                 drop(state);
                 // SAFETY: MA1 and MA3.
-                let live = unsafe { self.release() };
-                Stage::Ready(live, self.take_released().0)
+                let released = unsafe { self.release(owned.as_ref()) };
+                Stage::Ready(released, self.take_longest())
             }
             other => {
                 state.stage = other;
@@ -288,20 +295,31 @@ impl Marking {
         self.map.is_set(place) || self.promoted.is_set(place)
     }
 
-    /// How long gaps are in the pieces whose gaps are released and that nobody has asked for before; and the words that lived, if all are.
-    pub(crate) fn take_released(&self) -> (LongestGaps, Option<usize>) {
+    /// How long gaps are in the pieces whose gaps are released and that nobody has asked for before.
+    pub(crate) fn take_longest(&self) -> LongestGaps {
         self.stage(|stage| match stage {
-            Stage::Releasing(released) => (std::mem::take(released), None),
-            Stage::Ready(live, released) => (std::mem::take(released), Some(*live)),
-            _ => (LongestGaps::default(), None),
+            Stage::Releasing(longest) | Stage::Ready(_, longest) => std::mem::take(longest),
+            _ => LongestGaps::default(),
         })
     }
 
-    /// Makes each gap one object, and tells the owner now and then of those that are; gives the words that lived when that began.
+    /// The same, and what was found, if all gaps are released.
+    pub(crate) fn take_released(&self) -> Option<(Released, LongestGaps)> {
+        self.stage(|stage| match std::mem::replace(stage, Stage::Stopped) {
+            Stage::Ready(released, longest) => Some((released, longest)),
+            other => {
+                *stage = other;
+                None
+            }
+        })
+    }
+
+    /// Makes each gap an object, those of a piece to be emptied on their own, and tells the owner now and then of the others that are.
     ///
     /// # Safety
     /// MA3: nobody looks into the gaps that the owner was not told of.
-    pub(crate) unsafe fn release(&self) -> usize {
+    pub(crate) unsafe fn release(&self, owned: Option<&Owned>) -> Released {
+        let mut survey = owned.and_then(|owned| Some((owned, Candidates::choose(&self.map, &self.promoted, owned)?)));
         let (mut place, mut longest, mut told) = (0, LongestGaps::new(&self.map), 0);
         let (mut live, mut taken_over) = (0, 0);
         let mut tell = |longest: &LongestGaps, place| {
@@ -323,23 +341,58 @@ impl Marking {
                 taken_over = to;
                 continue;
             }
+            // SAFETY: the caller's promise.
+            unsafe { self.survey(&mut survey, place..run.start) };
             // All gaps that begin before this one are released.
             tell(&longest, run.start);
             place = run.end;
-            longest.note(&run);
-            let start = self.map.address(run.start);
-            // SAFETY: the caller's promise.
-            unsafe { fill(start, run.len()) };
-            let first = (start.addr() + 8).next_multiple_of(PAGE);
-            let end = self.map.address(run.end).addr() / PAGE * PAGE;
-            if end >= first + GIVEN_BACK {
-                reserved::decommit(first, end - first);
+            let mut rest = run;
+            while !rest.is_empty() {
+                let whole = (rest.clone(), false);
+                let (gap, is_candidate) = survey.as_ref().map_or(whole, |(_, candidates)| candidates.part(&rest));
+                rest.start = gap.end;
+                // SAFETY: the caller's promise.
+                unsafe { self.release_gap(&gap) };
+                if is_candidate {
+                    // It is no gap for the owner (heap.candidates/CA1).
+                    self.map.set(gap.start, gap.len());
+                } else {
+                    longest.note(&gap);
+                }
             }
         }
         live += self.map.take_over(&self.promoted, taken_over, self.map.words());
+        // SAFETY: as above.
+        unsafe { self.survey(&mut survey, place..self.map.words()) };
         self.promoted.empty();
         tell(&longest, usize::MAX);
-        live
+        Released { live, candidates: survey.map(|(_, candidates)| Box::new(candidates)) }
+    }
+
+    /// Looks through a run of words that live; at the end of the part that is marked, through what lies behind it too.
+    ///
+    /// # Safety
+    /// As for [`Marking::release`]; nothing in the run has been released.
+    unsafe fn survey(&self, survey: &mut Option<(&Owned, Candidates)>, run: Range<usize>) {
+        let Some((owned, candidates)) = survey else { return };
+        let end = if run.end == self.map.words() { owned.end } else { self.map.address(run.end) };
+        // SAFETY: the caller's promise: a run begins with an object and ends with one, and what lies behind the part is objects (heap.large/LG1).
+        unsafe { candidates.look_through(owned, self.map.address(run.start).addr()..end.addr()) };
+    }
+
+    /// Makes a gap one object, and gives its memory to the system if it is large.
+    ///
+    /// # Safety
+    /// As for [`Marking::release`].
+    unsafe fn release_gap(&self, gap: &Range<usize>) {
+        let start = self.map.address(gap.start);
+        // SAFETY: the caller's promise.
+        unsafe { fill(start, gap.len()) };
+        let first = (start.addr() + 8).next_multiple_of(PAGE);
+        let end = self.map.address(gap.end).addr() / PAGE * PAGE;
+        if end >= first + GIVEN_BACK {
+            reserved::decommit(first, end - first);
+        }
     }
 }
 
@@ -354,7 +407,7 @@ impl Drop for Walk<'_> {
 }
 
 /// Bytes of a page.
-const PAGE: usize = 4096;
+pub(crate) const PAGE: usize = 4096;
 /// From so many bytes on, the memory of a gap goes back to the system.
 pub(crate) const GIVEN_BACK: usize = 64 << 10;
 
@@ -367,7 +420,7 @@ mod tests {
 
     #[test]
     fn a_helper_takes_memory_when_it_is_asked() {
-        let memory = Arc::new(Reservation::new(HUGE, HUGE).unwrap());
+        let memory = Arc::new(Reservation::new(HUGE_PAGE, HUGE_PAGE).unwrap());
         assert!(memory.commit(memory.start().addr(), PAGE));
         let addresses = memory.start().addr()..memory.start().addr() + PAGE;
         let marking = Marking::new(&memory, 64).unwrap();
@@ -375,7 +428,7 @@ mod tests {
         marking.go_on();
         assert!(marking.stage(|stage| matches!(stage, Stage::Marked(_))));
         assert!(marking.state.lock().asked.is_empty() && !marking.ask(&addresses), "the helper is gone");
-        marking.stage(|stage| *stage = Stage::Release);
+        marking.stage(|stage| *stage = Stage::Release(None));
         assert!(marking.ask(&addresses));
         marking.go_on();
         assert!(marking.state.lock().asked.is_empty() && !marking.ask(&addresses));

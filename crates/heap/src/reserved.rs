@@ -2,10 +2,17 @@
 
 pub(crate) use system::{commit, decommit, populate, prefer_huge_pages, reserve, reserve_usable, unreserve};
 
+/// Bytes of a huge page.
+pub(crate) const HUGE_PAGE: usize = if cfg!(miri) { 64 << 10 } else { 2 << 20 };
+
+/// The word at a reserved address.
+pub(crate) fn pointer(at: usize) -> *mut u64 {
+    std::ptr::with_exposed_provenance_mut(at)
+}
+
 #[cfg(not(miri))]
 mod system {
-    /// Bytes for which [`populate`] has the system hold the lock of its map of the process: a huge page.
-    const PIECE: usize = 2 << 20;
+    use super::HUGE_PAGE;
 
     fn map(len: usize, access: libc::c_int) -> Option<usize> {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
@@ -46,7 +53,7 @@ mod system {
         let end = at + len;
         let mut from = at;
         while from < end {
-            let to = (from + 1).next_multiple_of(PIECE).min(end);
+            let to = (from + 1).next_multiple_of(HUGE_PAGE).min(end);
             // SAFETY: pages of a reserved range. A system that does not know the request (before Linux 5.14) refuses it.
             unsafe { libc::madvise(from as *mut libc::c_void, to - from, libc::MADV_POPULATE_WRITE) };
             from = to;

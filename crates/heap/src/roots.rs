@@ -157,7 +157,7 @@ impl Span {
 
 impl Heap {
     /// Does each minor collection from now on leave this term as it is, so that it need not see the place where it stands? Until both
-    /// generations are collected: what is old stays in its place till then. What a bundle holds has to be seen: what is not is no longer held.
+    /// generations are collected: what is old stays in its place till then, or moves in a step that looks at all places (`evacuation.rs`), and is old then too. What a bundle holds has to be seen: what is not is no longer held.
     #[inline]
     pub fn keeps_at_minor(&self, term: Term) -> bool {
         if term.is_immediate() {

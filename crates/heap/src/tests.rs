@@ -3,6 +3,7 @@
 
 pub(crate) mod bundles;
 mod counted_areas;
+mod evacuation;
 mod exchange;
 mod in_place;
 mod leaving;

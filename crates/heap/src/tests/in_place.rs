@@ -13,7 +13,7 @@ use myriad_testing::Random;
 const CELLS: usize = if cfg!(miri) { 13 } else { 50 };
 
 /// A minor collection, and what helpers have to do, at once.
-fn collect(heap: &mut Heap, roots: &mut [Term]) {
+pub(super) fn collect(heap: &mut Heap, roots: &mut [Term]) {
     check(heap, roots);
     let was_small = heap.large().is_none();
     // SAFETY: the roots are all that is used.
@@ -27,14 +27,14 @@ fn collect(heap: &mut Heap, roots: &mut [Term]) {
 }
 
 /// The invariants; too slow under miri for each collection.
-fn check(heap: &Heap, roots: &mut [Term]) {
+pub(super) fn check(heap: &Heap, roots: &mut [Term]) {
     if !cfg!(miri) {
         heap.check(&Roots::of(roots));
     }
 }
 
 /// A heap with a large old generation, to which the roots refer: lists of so many cells each.
-fn large_heap(roots: &mut [Term], cells: usize) -> Heap {
+pub(super) fn large_heap(roots: &mut [Term], cells: usize) -> Heap {
     let mut heap = Heap::new(&Settings::default());
     for i in 0..roots.len() {
         roots[i] = list(&mut heap, roots, i, cells);
@@ -46,7 +46,7 @@ fn large_heap(roots: &mut [Term], cells: usize) -> Heap {
     heap
 }
 
-fn list(heap: &mut Heap, roots: &mut [Term], i: usize, cells: usize) -> Term {
+pub(super) fn list(heap: &mut Heap, roots: &mut [Term], i: usize, cells: usize) -> Term {
     if !heap.ensure(2 * cells) {
         // SAFETY: as above.
         unsafe { heap.collect(2 * cells, &mut Roots::of(roots)) }.unwrap();
@@ -219,7 +219,7 @@ fn gaps_are_filled_while_others_are_released() {
     let marking = Arc::clone(&heap.large().unwrap().cycle.as_ref().unwrap().marking);
     marking.stage(|stage| *stage = Stage::Releasing(LongestGaps::default()));
     // SAFETY: the owner has been told of no gaps.
-    let live = unsafe { marking.release() };
+    let released = unsafe { marking.release(None) };
     let before = range_words(&heap);
     for i in 0..20 {
         roots[i] = list(&mut heap, &mut roots, i, CELLS);
@@ -227,7 +227,7 @@ fn gaps_are_filled_while_others_are_released() {
         unsafe { heap.collect(0, &mut Roots::of(&mut roots)) }.unwrap();
     }
     assert_eq!(range_words(&heap), before);
-    marking.stage(|stage| *stage = Stage::Ready(live, LongestGaps::default()));
+    marking.stage(|stage| *stage = Stage::Ready(released, LongestGaps::default()));
     collect(&mut heap, &mut roots);
     assert!(!releases(&heap));
     let mut walker = Walker::default();

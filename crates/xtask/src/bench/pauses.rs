@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// A figure: its name, its unit, and what Myriad's is to be.
 type Figure = (&'static str, &'static str, &'static str);
 
-const SERVE: [Figure; 20] = [
+const SERVE: [Figure; 21] = [
     ("delay, p50", "ms", ""),
     ("delay, p99", "ms", ""),
     ("delay, p99.9", "ms", ""),
@@ -34,6 +34,7 @@ const SERVE: [Figure; 20] = [
     ("state", "MB", ""),
     ("memory at most over the state", "", "1.3"),
     ("memory at most until it was made", "", ""),
+    ("memory in the end over the state then", "", "1.3"),
 ];
 const SEND: [Figure; 7] = [
     ("tick beside it, p99", "ms late", ""),
@@ -53,8 +54,9 @@ const DEATH: [Figure; 4] = [
 
 /// A case: its name, and how it is measured.
 type Case = (&'static str, fn(&Pauses<'_>, &str, &mut Tables) -> Result<(), Stop>);
-const CASES: [Case; 5] = [
+const CASES: [Case; 6] = [
     ("map", |pauses, shape, tables| pauses.case("serve", shape, SERVE, "requests to a process with", tables)),
+    ("shrinking", |pauses, shape, tables| pauses.case("serve", shape, SERVE, "requests to a process with", tables)),
     ("tree", |pauses, shape, tables| pauses.case("serve", shape, SERVE, "requests to a process with", tables)),
     ("queue", |pauses, shape, tables| pauses.case("serve", shape, SERVE, "requests to a process with", tables)),
     ("send", |pauses, _, tables| pauses.case("send", "tree", SEND, "the send of", tables)),

@@ -1,0 +1,77 @@
+//! Pieces of a large old generation of which little lives are emptied.
+
+use super::Walker;
+use super::in_place::{check, collect, large_heap};
+use crate::Heap;
+use crate::candidates::{Met, PIECE, look_through};
+use myriad_term::boxed::Header;
+use myriad_term::{Build, Kind, SharedBinary, Term};
+use myriad_testing::Random;
+use std::collections::BTreeSet;
+
+/// Words of the pieces of the old generation in which an object begins that is no filler.
+fn used(heap: &Heap) -> usize {
+    let (start, end) = heap.old_area();
+    let mut pieces = BTreeSet::new();
+    // SAFETY: heap.large/LG1; zeros look like list cells.
+    unsafe {
+        look_through(start, end, |met| {
+            if let Met::Object(at, _) = met
+                && *at != 0
+                && Header::from_raw(*at).kind() != Kind::Filler
+            {
+                pieces.insert(at.addr() / 8 / PIECE);
+            }
+        });
+    }
+    pieces.len() * PIECE
+}
+
+#[test]
+fn a_state_that_has_shrunk_is_moved_together() {
+    for seed in 0..if cfg!(miri) { 1 } else { 20 } {
+        let mut random = Random::new(seed);
+        let mut roots = vec![Term::NIL; if cfg!(miri) { 90 } else { 400 }];
+        let mut heap = large_heap(&mut roots, 10);
+        let shared = SharedBinary::from_bytes(&[1; 100]);
+        for i in 0..roots.len() / 10 {
+            let binary = heap.shared_binary(shared.clone());
+            roots[10 * i] = heap.tuple(&[binary, roots[10 * i + 1], Term::small(i as i64)]);
+        }
+        for _ in 0..3 {
+            collect(&mut heap, &mut roots);
+        }
+        // What dies refers to what lives on, and moves.
+        for i in (0..roots.len()).step_by(3) {
+            let refers = [roots[i], roots[random.below(roots.len() as u64) as usize]];
+            roots[i] = heap.tuple(&refers);
+        }
+        for _ in 0..3 {
+            collect(&mut heap, &mut roots);
+        }
+        let gone: Vec<usize> = (0..roots.len()).filter(|_| random.below(5) > 0).collect();
+        gone.into_iter().for_each(|i| roots[i] = Term::NIL);
+        let models: Vec<u64> = roots.iter().map(|root| Walker::default().hash(*root)).collect();
+        heap.set_fullsweep_after(1);
+        let (mut moved, mut was_emptied) = (0, false);
+        for _ in 0..if cfg!(miri) { 60 } else { 200 } {
+            roots[0] = Term::NIL;
+            collect(&mut heap, &mut roots);
+            let emptying = heap.large().is_some_and(|large| large.cycle.is_none() && large.evacuation.is_some());
+            was_emptied |= emptying;
+            moved += usize::from(emptying);
+            if emptying {
+                check(&heap, &mut roots);
+            }
+        }
+        for (root, model) in roots.iter().zip(&models).skip(1) {
+            assert_eq!(Walker::default().hash(*root), *model);
+        }
+        let live = heap.old_words();
+        assert!(used(&heap) <= live / 4 * 5 + 12 * PIECE, "{} words of pieces, of which {live} live", used(&heap));
+        assert!(was_emptied && moved > 1, "seed {seed}: {moved} collections emptied some, {} words", used(&heap));
+        check(&heap, &mut roots);
+        drop(heap);
+        assert_eq!(shared.references(), 1);
+    }
+}
