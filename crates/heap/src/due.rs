@@ -74,13 +74,13 @@ impl Thrift {
         self.patience & GROWING != 0
     }
 
-    /// Does a look at so many old words pay, when so many were allocated since the last collection?
+    /// Does a look at so many old words pay, when so many were allocated since the last collection? The stack is read once more for it, too.
     fn pays(self, old: usize, fresh: usize, stack: usize) -> bool {
         // The least that the stack had, if it was of this size.
         let had = if self.stack == 0 { 0 } else { sizes::at_place(self.stack - 1) };
         let shrunk = had.saturating_sub(stack).saturating_mul(SHRUNK);
         let spent = (usize::from(self.allocated) * UNIT).saturating_add(fresh).saturating_add(shrunk);
-        spent >> self.patience() >= old.max(WORTH)
+        spent >> self.patience() >= old.max(WORTH) + stack
     }
 }
 
@@ -118,7 +118,8 @@ mod tests {
     fn a_look_pays_after_some_allocation() {
         let mut thrift = Thrift::default();
         thrift.minor(8 * WORTH - 1, 10, true);
-        assert!(!thrift.pays(1, 0, 10) && thrift.pays(1, 1, 10));
+        assert!(!thrift.pays(1, 0, 0) && thrift.pays(1, 1, 0));
+        assert!(!thrift.pays(1, 79, 10) && thrift.pays(1, 81, 10), "a deep stack wants more");
         assert!(!thrift.pays(2 * WORTH, WORTH, 10), "a larger generation wants more");
     }
 

@@ -12,7 +12,7 @@ use crate::heap::Heap;
 use crate::one_heap::is_old;
 use crate::roots::Roots;
 use crate::segment::each_root;
-use crate::shared::{Process, Stop, World};
+use crate::shared::{InSignals, Process, Stop, World};
 use myriad_sync::atomic::{AtomicU32, Ordering};
 use myriad_sync::{LockClass, Mutex};
 use myriad_term::Term;
@@ -45,19 +45,27 @@ impl Heap {
     pub fn tell_roots(&mut self, roots: &Roots<'_>) {
         // Relaxed: as above.
         self.last_seen = UNDER_WAY.load(Ordering::Relaxed);
-        words_into_old(self, roots, &mut TOLD.lock());
+        let mut told = TOLD.lock();
+        each_root(self, roots, |word| tell(word, &mut told));
     }
 }
 
-/// Adds the words of a process that lead into the old generation.
-pub(crate) fn words_into_old(heap: &Heap, roots: &Roots<'_>, into_old: &mut Vec<u64>) {
-    each_root(heap, roots, |word| {
-        // SAFETY: only looked at.
-        let term = unsafe { Term::from_raw(word) };
-        if !term.is_immediate() && is_old(term.object_ptr()) {
-            into_old.push(word);
-        }
-    });
+/// Adds a word if it leads into the old generation.
+fn tell(word: u64, into_old: &mut Vec<u64>) {
+    // SAFETY: only looked at.
+    let term = unsafe { Term::from_raw(word) };
+    if !term.is_immediate() && is_old(term.object_ptr()) {
+        into_old.push(word);
+    }
+}
+
+/// Adds the words of processes, which are stopped, that lead into the old generation.
+pub(crate) fn tell_all<P: Process>(mut processes: Vec<&mut P>, into_old: &mut Vec<u64>) {
+    for process in &mut processes {
+        process.with_roots(&mut |heap, roots| each_root(heap, roots, |word| tell(word, into_old)));
+    }
+    // SAFETY: the places hold terms, and nobody changes them.
+    P::each_in_signals(&mut processes, InSignals::All, &mut |place| tell(unsafe { *place }, into_old));
 }
 
 impl Gathering {
@@ -84,12 +92,11 @@ impl Gathering {
     fn ask<P: Process>(&mut self, processes: &mut [P], stop: &Stop<'_>) {
         let number = self.number;
         let found = stop.spread(processes, |processes, found: &mut Vec<u64>| {
-            for process in processes.iter_mut().filter_map(|process| {
+            let to_ask = processes.iter_mut().filter_map(|process| {
                 let heap = process.heap();
                 (std::mem::replace(&mut heap.last_seen, number) != number).then_some(process)
-            }) {
-                process.with_roots(&mut |heap, roots| words_into_old(heap, roots, found));
-            }
+            });
+            tell_all(to_ask.collect(), found);
         });
         found.into_iter().for_each(|mut found| self.into_old.append(&mut found));
     }

@@ -6,7 +6,7 @@ use crate::heap::Heap;
 use crate::literal::{LiteralArea, LiteralRanges};
 use crate::one_heap;
 use crate::purge::Copies;
-use crate::shared::{Process, World};
+use crate::shared::{InSignals, Process, World};
 use crate::term_walk::each_term;
 use myriad_sync::{LockClass, Mutex};
 use myriad_term::Alloc;
@@ -48,7 +48,8 @@ impl Heap {
         // SAFETY: heap/H1 and heap/H2; all roots are listed. Copies are old, so all may refer to them (heap/H4).
         unsafe {
             each_term(start, end, |slot| copies.replace(slot));
-            for mut process in world.processes(false) {
+            let mut processes = world.processes(false);
+            for process in &mut processes {
                 process.with_roots(&mut |heap, roots| {
                     (0..heap.stack_words()).for_each(|i| copies.replace(heap.stop.add(i)));
                     for (at, len) in roots.spans() {
@@ -56,6 +57,8 @@ impl Heap {
                     }
                 });
             }
+            let mut processes: Vec<_> = processes.iter_mut().collect();
+            Process::each_in_signals(&mut processes, InSignals::All, &mut |place| copies.replace(place));
         }
     }
 }

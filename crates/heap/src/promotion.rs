@@ -17,7 +17,7 @@ use crate::heap::Heap;
 use crate::live_map::fill;
 use crate::pinned::Pinned;
 use crate::roots::Roots;
-use crate::shared::Process;
+use crate::shared::{InSignals, Process};
 use myriad_sync::word_claim::{forward_word, seen_word, write_word};
 use myriad_sync::work_list::Worker;
 use myriad_sync::{LockClass, Mutex};
@@ -336,19 +336,22 @@ impl<'p, const ALONE: bool> Promoter<'p, ALONE> {
     ///
     /// # Safety
     /// The process is stopped.
-    pub(crate) unsafe fn roots_of(&mut self, process: &mut impl Process) {
-        if process.is_pinned() {
-            return;
-        }
-        process.with_roots(&mut |heap: &mut Heap, roots: &mut Roots<'_>| {
-            // SAFETY: the stack and the roots are the process's own words.
-            unsafe {
-                self.root_words(heap.stop, heap.stack_words());
-                for (at, len) in roots.spans_for(true) {
-                    self.root_words(at, len);
+    pub(crate) unsafe fn roots_of<P: Process>(&mut self, processes: &mut [P]) {
+        let mut processes: Vec<&mut P> =
+            processes.iter_mut().filter_map(|process| (!process.is_pinned()).then_some(process)).collect();
+        for process in &mut processes {
+            process.with_roots(&mut |heap: &mut Heap, roots: &mut Roots<'_>| {
+                // SAFETY: the stack and the roots are the process's own words.
+                unsafe {
+                    self.root_words(heap.stop, heap.stack_words());
+                    for (at, len) in roots.spans_for(true) {
+                        self.root_words(at, len);
+                    }
                 }
-            }
-        });
+            });
+        }
+        // SAFETY: the places are the processes' own.
+        P::each_in_signals(&mut processes, InSignals::New, &mut |place| unsafe { self.root_words(place, 1) });
     }
 
     /// Scans up to `STEP` words of what is not scanned, or somewhat more; `false`: nothing is left.
@@ -423,7 +426,7 @@ impl Promoter<'_, false> {
         while let Some(piece) = worker.take() {
             match piece {
                 // SAFETY: the caller's promise.
-                Piece::Roots(processes) => processes.iter_mut().for_each(|process| unsafe { self.roots_of(process) }),
+                Piece::Roots(processes) => unsafe { self.roots_of(processes) },
                 Piece::Objects(range) => self.unscanned.push(range),
             }
             // SAFETY: PR1: this thread has made it, or got it from the list.

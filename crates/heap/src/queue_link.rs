@@ -23,14 +23,16 @@ const SHARED: u64 = 1 << 2;
 const LEADS: u64 = 1 << 3;
 /// The size is told in [`UNIT`]s.
 const LARGE: u64 = 1 << 4;
+/// A collection of the one heap has visited it ([`crate::shared::InSignals`]).
+const SEEN: u64 = 1 << 5;
 /// Where the number of the account begins that the block is on, and the size of the block: all in one word with what it is, so that a message's
 /// header fills one cache line.
-const ACCOUNT: u32 = 5;
+const ACCOUNT: u32 = 6;
 const SIZE: u32 = ACCOUNT + Account::BITS;
 const SIZE_BITS: u32 = WAY - SIZE;
 /// Where the way to an earlier message begins, if there is one.
 const WAY: u32 = 40;
-/// Words in which the size of a block is told that is too large for it to be told in words: 128 MB.
+/// Words in which the size of a block is told that is too large for it to be told in words: 64 MB.
 const UNIT: usize = 4096;
 /// Ways are told in so many bytes: blocks lie at multiples of it.
 const STEP: i64 = 16;
@@ -85,6 +87,18 @@ impl QueueLink {
     #[inline]
     pub fn queued(&self) -> Queued {
         if self.state & OTHER == 0 { Queued::Message } else { Queued::Other }
+    }
+
+    /// Has a collection of the one heap visited it since it came into a queue of signals?
+    #[inline]
+    pub fn is_seen(&self) -> bool {
+        self.state & SEEN != 0
+    }
+
+    /// One has from now on.
+    #[inline]
+    pub fn set_seen(&mut self) {
+        self.state |= SEEN;
     }
 
     /// Words of the block, this link included.
@@ -158,9 +172,9 @@ mod tests {
             (8, 5, true),
             (8, -5, true),
             (0, 0, true),
-            ((1 << 24) - 1, (1 << 23) - 1, true),
-            (1 << 24, -(1 << 23), true),
-            (((1 << 24) - 1) * UNIT, 7, true),
+            ((1 << 23) - 1, (1 << 23) - 1, true),
+            (1 << 23, -(1 << 23), true),
+            (((1 << 23) - 1) * UNIT, 7, true),
             (1, -(1 << 23), true),
             (1, 1 << 23, false),
             (1, -(1 << 23) - 1, false),
@@ -182,9 +196,9 @@ mod tests {
     fn a_large_block_has_a_size_that_can_be_told() {
         for (words, size) in [
             (0, Some(0)),
-            ((1 << 24) - 1, Some((1 << 24) - 1)),
-            ((1 << 24) + 1, Some((1 << 24) + UNIT)),
-            (UNIT << 24, None),
+            ((1 << 23) - 1, Some((1 << 23) - 1)),
+            ((1 << 23) + 1, Some((1 << 23) + UNIT)),
+            (UNIT << 23, None),
             (usize::MAX, None),
         ] {
             assert_eq!(QueueLink::block_size(words), size);

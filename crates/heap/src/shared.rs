@@ -27,7 +27,7 @@ use crate::block;
 use crate::company::{Company, Pace};
 use crate::copy::Span;
 use crate::gaps::Gaps;
-use crate::gathering::{Gathering, words_into_old};
+use crate::gathering::{Gathering, tell_all};
 use crate::going_literals;
 pub use crate::going_literals::{leaving, release};
 use crate::heap::{Heap, RESERVED};
@@ -47,6 +47,8 @@ use myriad_sync::atomic::{AtomicUsize, Ordering};
 use myriad_sync::work_list::WorkList;
 use myriad_sync::{LockClass, Mutex};
 use myriad_term::OffHeap;
+#[cfg(heap_check)]
+use myriad_term::Term;
 
 static OLD_CLASS: LockClass = LockClass::new("shared_heap", 20);
 static OLD: Mutex<Option<Old>> = Mutex::new(&OLD_CLASS, None);
@@ -119,14 +121,27 @@ impl Heap {
     }
 }
 
+/// Which terms in signals are visited.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum InSignals {
+    /// All.
+    All,
+    /// Those that were not since they came, which become old now.
+    New,
+}
+
 /// A process that is stopped.
 pub trait Process: Send {
     /// Its heap.
     fn heap(&mut self) -> &mut Heap;
     /// Is it inside a built-in whose terms are not among its roots (SH3)?
     fn is_pinned(&mut self) -> bool;
-    /// Calls `visit` with the heap and all places outside it that hold terms.
+    /// Calls `visit` with the heap and all places outside it that hold terms, but those in signals.
     fn with_roots(&mut self, visit: &mut dyn FnMut(&mut Heap, &mut Roots<'_>));
+    /// Calls `visit` with the places in signals to these processes that hold terms of the heap: of all at once, for to find the next one in a queue is to wait for memory.
+    fn each_in_signals(processes: &mut [&mut Self], which: InSignals, visit: &mut dyn FnMut(*mut u64))
+    where
+        Self: Sized;
 }
 
 /// All processes, stopped.
@@ -219,6 +234,8 @@ pub unsafe fn collect(world: &mut impl World, stop: &Stop<'_>) -> Vec<Help> {
         let promoted = promote(&mut active, stop, company, &pinned, old, words);
         let mut chain = std::mem::replace(&mut old.old_off_heap, OffHeap::new());
         pinned.give_copies(&mut chain);
+        #[cfg(heap_check)]
+        check_signals(&mut active);
         let most = one_heap::share(active.len()).clamp(LEAST_KEPT, SEGMENT);
         let swept = stop.spread(&mut active, |processes, swept: &mut Swept| {
             processes.iter_mut().for_each(|process| begin_anew(process, &pinned, most, swept));
@@ -268,15 +285,16 @@ pub unsafe fn collect(world: &mut impl World, stop: &Stop<'_>) -> Vec<Help> {
 ///
 /// # Safety
 /// All processes are stopped.
-unsafe fn find_pinned(active: &mut [impl Process], into_old: &mut Vec<u64>) -> (Pinned, usize) {
+unsafe fn find_pinned<P: Process>(active: &mut [P], into_old: &mut Vec<u64>) -> (Pinned, usize) {
     let (mut pinned, mut words) = (Pinned::default(), 0);
     for process in active {
         words += process.heap().all_young_words();
         if process.is_pinned() {
-            process.with_roots(&mut |heap, roots| {
-                // SAFETY: the roots' words are words of the heap, which nobody changes now.
-                each_root(heap, roots, |word| unsafe { pinned.pin(word, into_old) });
-            });
+            // SAFETY: the roots' words are words of the heap, which nobody changes now.
+            let mut pin = |word| unsafe { pinned.pin(word, into_old) };
+            process.with_roots(&mut |heap, roots| each_root(heap, roots, &mut pin));
+            // SAFETY: as above.
+            P::each_in_signals(&mut [process], InSignals::All, &mut |place| pin(unsafe { *place }));
         }
     }
     pinned.are_complete();
@@ -310,7 +328,7 @@ unsafe fn promote<P: Process>(
         let mut left = active.chunks_mut(AT_ONCE);
         let mut is_much = false;
         while !is_much && let Some(processes) = left.next() {
-            processes.iter_mut().for_each(|process| first.roots_of(process));
+            first.roots_of(processes);
             is_much = !first.scan(stop.alone);
         }
         let scanned = first.scanned;
@@ -337,6 +355,20 @@ unsafe fn promote<P: Process>(
         }
     }
     promotion.end().close(old, opened)
+}
+
+/// What waits in signals to processes that are not pinned is old, visited now or before ([`InSignals::New`]).
+#[cfg(heap_check)]
+fn check_signals<P: Process>(active: &mut [P]) {
+    let mut processes: Vec<&mut P> =
+        active.iter_mut().filter_map(|process| (!process.is_pinned()).then_some(process)).collect();
+    P::each_in_signals(&mut processes, InSignals::All, &mut |place| {
+        // SAFETY: only looked at.
+        let term = unsafe { Term::from_raw(*place) };
+        let is_old =
+            term.is_immediate() || one_heap::is_old(term.object_ptr()) || literal::is_literal(term.object_ptr());
+        assert!(is_old, "SH1: the young term {:#x} waits in a signal", term.raw());
+    });
 }
 
 /// All that lives has moved: a process's heap begins anew. Counted objects of it that are old now join `swept`.
@@ -384,8 +416,8 @@ impl Heap {
     fn collect_old(&mut self, world: &mut impl World, into_old: &[u64]) {
         self.stop_marking();
         let mut into_old = into_old.to_vec();
-        for mut process in world.processes(false) {
-            process.with_roots(&mut |heap, roots| words_into_old(heap, roots, &mut into_old));
+        for processes in world.processes(false).chunks_mut(AT_ONCE) {
+            tell_all(processes.iter_mut().collect(), &mut into_old);
         }
         self.begin_marking(into_old);
         while self.is_marked() {

@@ -2,7 +2,7 @@
 //!
 //! A test program of its own, for whether there is one heap is a matter of the whole program.
 
-use myriad_heap::shared::{self, Stop, World};
+use myriad_heap::shared::{self, InSignals, Stop, World};
 use myriad_heap::{Heap, MaxHeapSize, Payload, Roots, Settings, account};
 use myriad_term::{Build, SharedBinary, Term};
 use std::collections::HashSet;
@@ -106,6 +106,8 @@ impl shared::Process for One<'_> {
         roots.push(&mut self.0.terms);
         visit(&mut self.0.heap, &mut roots);
     }
+
+    fn each_in_signals(_: &mut [&mut Self], _: InSignals, _: &mut dyn FnMut(*mut u64)) {}
 }
 
 impl World for All {

@@ -63,7 +63,7 @@ fn process(of: &Process, state: &OwnerState, heap: &mut dyn FnMut(&Heap), visit:
         unsafe { Packet::look(link, look) }
     };
     if let Some(signals) = &state.unhandled {
-        signals.each(&mut packet);
+        signals.nodes().for_each(&mut packet);
     }
     // SAFETY: only a process's owner takes signals, and no other thread is one now (sched/SF2).
     unsafe { of.waiting_signals() }.for_each(packet);

@@ -7,7 +7,8 @@ use crate::owner::OwnerState;
 use crate::process::Process;
 use crate::runtime::Runtime;
 use crate::signal::Packet;
-use myriad_heap::{GcReport, Heap, LiteralRanges, MaxHeapExceeded, Roots, shared};
+use myriad_heap::shared::{self, InSignals};
+use myriad_heap::{GcReport, Heap, LiteralRanges, MaxHeapExceeded, QueueLink, Roots};
 use myriad_term::Term;
 use std::ptr::NonNull;
 use std::slice::from_mut;
@@ -17,16 +18,11 @@ impl<R: Runtime> OwnerState<R> {
     fn with_roots<T>(&mut self, live: &mut [Term], f: impl FnOnce(&mut Heap, &mut Roots<'_>) -> T) -> T {
         debug_assert!(self.ending.is_none(), "an ending process is not collected");
         self.heap.settle_here();
-        self.with_roots_and(live, &[], f)
+        self.with_roots_and(live, f)
     }
 
-    /// The same, with places of terms in signals that have come.
-    fn with_roots_and<T>(
-        &mut self,
-        live: &mut [Term],
-        signals: &[NonNull<Term>],
-        f: impl FnOnce(&mut Heap, &mut Roots<'_>) -> T,
-    ) -> T {
+    /// The same of a process that may be at its end.
+    fn with_roots_and<T>(&mut self, live: &mut [Term], f: impl FnOnce(&mut Heap, &mut Roots<'_>) -> T) -> T {
         let OwnerState {
             heap,
             messages,
@@ -90,10 +86,6 @@ impl<R: Runtime> OwnerState<R> {
                 unsafe { roots.push_raw(term, 1) };
             }
         }
-        for place in signals {
-            // SAFETY: the caller's places.
-            unsafe { roots.push_raw(place.as_ptr(), 1) };
-        }
         for term in messages.roots() {
             roots.push(from_mut(term));
         }
@@ -111,7 +103,7 @@ impl<R: Runtime> OwnerState<R> {
         if shared::is_on() {
             self.heap.touch();
             if self.heap.is_to_tell_roots() {
-                self.with_roots_and(&mut [], &[], |heap, roots| heap.tell_roots(roots));
+                self.with_roots_and(&mut [], |heap, roots| heap.tell_roots(roots));
             }
         }
     }
@@ -164,21 +156,46 @@ impl<R: Runtime> OwnerState<R> {
 }
 
 impl<R: Runtime> Process<R> {
-    /// Does `f` with the heap and all places outside it that hold terms of the one heap of all processes: those of signals that have come, too.
+    /// Calls `visit` with the places of terms of the one heap of all processes that wait in signals to these. All queues are followed at once, a step in each in turn: each step
+    /// waits for a line that is in no cache, and whose address is in the one before.
+    ///
+    /// # Safety
+    /// All processes are stopped (sched.safepoint/SF2).
+    pub unsafe fn each_in_signals(processes: &[&Process<R>], which: InSignals, visit: &mut dyn FnMut(*mut u64)) {
+        let is_new = which == InSignals::New;
+        // SAFETY: the caller's promise: nobody takes signals while the process is stopped; what others leave meanwhile refers to nothing (heap.shared/SH2).
+        let is_seen = |link: &NonNull<QueueLink>| is_new && unsafe { link.as_ref() }.is_seen();
+        let walks = processes.iter().map(|process| {
+            // SAFETY: as above.
+            let (waiting, state) = unsafe { (process.waiting_signals(), process.seen()) };
+            // Behind one that has been visited all were: these came before it.
+            let waiting = waiting.take_while(move |link| !is_seen(link));
+            waiting.chain(state.unhandled.iter().flat_map(|signals| signals.nodes()))
+        });
+        let mut walks: Vec<_> = walks.collect();
+        while !walks.is_empty() {
+            walks.retain_mut(|walk| {
+                let Some(mut link) = walk.next() else { return false };
+                if !is_seen(&link) {
+                    // SAFETY: as above.
+                    unsafe {
+                        if is_new {
+                            link.as_mut().set_seen();
+                        }
+                        Packet::<R>::pointer(link).into_iter().for_each(|place| visit(place.as_ptr().cast()));
+                    }
+                }
+                true
+            });
+        }
+    }
+
+    /// Does `f` with the heap and all places outside it that hold terms of the one heap of all processes, but those [in signals](Process::each_in_signals).
     ///
     /// # Safety
     /// All processes are stopped (sched.safepoint/SF2), and nobody else has a reference to the owner state.
     pub unsafe fn with_roots_stopped<T>(&self, f: impl FnOnce(&mut Heap, &mut Roots<'_>) -> T) -> T {
         // SAFETY: the caller's promise.
-        let state = unsafe { self.owner_state() };
-        let mut places = Vec::new();
-        // SAFETY: nobody takes signals while the process is stopped; what others leave meanwhile refers to nothing (heap.shared/SH2).
-        unsafe {
-            places.extend(self.waiting_signals().filter_map(|link| Packet::<R>::pointer(link)));
-            if let Some(signals) = &state.unhandled {
-                signals.each(|link| places.extend(Packet::<R>::pointer(link)));
-            }
-        }
-        state.with_roots_and(&mut [], &places, f)
+        unsafe { self.owner_state() }.with_roots_and(&mut [], f)
     }
 }

@@ -6,7 +6,7 @@
 //! N1. A node is reachable by one owner at a time: its sender, then the mailbox, then the receiver.
 
 use crate::cell::UnsafeCell;
-use crate::prefetch_to_write;
+use crate::{prefetch, prefetch_to_write};
 use std::{fmt, marker::PhantomData, ptr, ptr::NonNull};
 
 /// A pointer that owns a node of a mailbox.
@@ -129,15 +129,19 @@ impl<P: Link> Chain<P> {
         self.rest.is_null()
     }
 
-    /// Calls `look` with each node, in no order: to be read, until it returns.
-    pub fn each(&self, mut look: impl FnMut(NonNull<P::Node>)) {
-        for mut next in [self.rest, self.oldest] {
-            while let Some(node) = NonNull::new(next) {
-                look(node);
-                // SAFETY: N1, the chain owns the node, and is borrowed meanwhile.
-                next = unsafe { (*P::next(node)).with(|next| *next) };
+    /// The nodes, in no order: to be read, as long as the chain is borrowed. The one that follows is asked for when one is given ([`prefetch()`]).
+    pub fn nodes(&self) -> impl Iterator<Item = NonNull<P::Node>> {
+        let (mut next, mut others) = (self.rest, self.oldest);
+        std::iter::from_fn(move || {
+            if next.is_null() {
+                next = std::mem::replace(&mut others, ptr::null_mut());
             }
-        }
+            let node = NonNull::new(next)?;
+            // SAFETY: N1, the chain owns the node, and is borrowed meanwhile.
+            next = unsafe { (*P::next(node)).with(|next| *next) };
+            prefetch(next);
+            Some(node)
+        })
     }
 }
 

@@ -22,6 +22,7 @@ use crate::atomic::{
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 use crate::chain::{Chain, Link};
+use crate::prefetch;
 use std::{fmt, marker::PhantomData, ptr, ptr::NonNull};
 
 /// The bits of a state.
@@ -214,7 +215,7 @@ impl<P: Link> Mailbox<P> {
         }
     }
 
-    /// The nodes that wait, the newest first; those that are pushed from now on are left out.
+    /// The nodes that wait, the newest first; those that are pushed from now on are left out. The one that follows is asked for when one is given ([`prefetch()`]).
     ///
     /// # Safety
     /// No thread takes nodes, or closes the mailbox, as long as the iterator or a node that it gave is in use; the nodes are to be read.
@@ -226,6 +227,7 @@ impl<P: Link> Mailbox<P> {
             let node = NonNull::new(next)?;
             // SAFETY: sync.chain/N1 and the caller's promise: the node stays in the mailbox, and its link was written before it was pushed.
             next = unsafe { (*P::next(node)).with(|next| *next) };
+            prefetch(next);
             Some(node)
         })
     }
@@ -336,7 +338,7 @@ mod tests {
             assert_eq!(chain.turn(most), turned);
             let mut seen = Vec::new();
             // SAFETY: the node is read before `each` returns.
-            chain.each(|node| seen.push(unsafe { node.as_ref() }.number));
+            chain.nodes().for_each(|node| seen.push(unsafe { node.as_ref() }.number));
             seen.sort_unstable();
             assert_eq!((seen, chain.is_turned(), chain.is_empty()), (vec![0, 1, 2, 3, 4], false, false));
         }

@@ -3,7 +3,7 @@
 use crate::vm::Vm;
 use crate::{Process, ProcessTable};
 use myriad_heap::phases::{Phase, measured};
-use myriad_heap::shared::{self, Stop, World};
+use myriad_heap::shared::{self, InSignals, Stop, World};
 use myriad_heap::{Heap, Roots};
 use myriad_sched::microstate::{State, within};
 use std::time::Duration;
@@ -52,6 +52,12 @@ impl shared::Process for One<'_> {
     fn with_roots(&mut self, visit: &mut dyn FnMut(&mut Heap, &mut Roots<'_>)) {
         // SAFETY: sched.safepoint/SF2; this is the only reference.
         unsafe { self.0.with_roots_stopped(visit) };
+    }
+
+    fn each_in_signals(processes: &mut [&mut Self], which: InSignals, visit: &mut dyn FnMut(*mut u64)) {
+        let processes: Vec<&Process> = processes.iter().map(|one| one.0).collect();
+        // SAFETY: sched.safepoint/SF2.
+        unsafe { Process::each_in_signals(&processes, which, visit) };
     }
 }
 

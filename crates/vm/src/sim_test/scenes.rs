@@ -331,7 +331,7 @@ fn signals_of(process: &Process) -> usize {
     // SAFETY: no scheduler steps, so nobody else touches it or takes its signals.
     unsafe {
         let mut many = process.waiting_signals().count();
-        process.owner_state().unhandled.iter().for_each(|signals| signals.each(|_| many += 1));
+        process.owner_state().unhandled.iter().for_each(|signals| many += signals.nodes().count());
         many
     }
 }
