@@ -592,7 +592,7 @@ impl Heap {
     /// Sets the limit.
     pub fn set_max_heap_size(&mut self, limit: MaxHeapSize) {
         self.set_limit(limit.size);
-        self.flags = self.flags & (TOUCHED | TO_NOTE | UNRESTED)
+        self.flags = self.flags & !(KILL | ERROR_LOGGER | INCLUDE_SHARED)
             | if limit.kill { KILL } else { 0 }
             | if limit.error_logger { ERROR_LOGGER } else { 0 }
             | if limit.include_shared { INCLUDE_SHARED } else { 0 };

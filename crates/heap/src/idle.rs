@@ -49,7 +49,7 @@ impl Heap {
         }
     }
 
-    /// The process goes to sleep.
+    /// The process goes to sleep: it has rested, and gives what there is to note of the bundles that it holds.
     pub fn note_held(&mut self) -> Option<Holder> {
         let is_to_note = self.flags & TO_NOTE != 0;
         self.flags &= !(TO_NOTE | UNRESTED);

@@ -332,10 +332,10 @@ impl<'p, const ALONE: bool> Promoter<'p, ALONE> {
         }
     }
 
-    /// Moves what the roots of a process lead to, unless that is to stay in place.
+    /// Moves what the roots of these processes lead to, but for those that are pinned and what is to stay in place.
     ///
     /// # Safety
-    /// The process is stopped.
+    /// The processes are stopped.
     pub(crate) unsafe fn roots_of<P: Process>(&mut self, processes: &mut [P]) {
         let mut processes: Vec<&mut P> =
             processes.iter_mut().filter_map(|process| (!process.is_pinned()).then_some(process)).collect();
@@ -350,7 +350,7 @@ impl<'p, const ALONE: bool> Promoter<'p, ALONE> {
                 }
             });
         }
-        // SAFETY: the places are the processes' own.
+        // SAFETY: the places are of signals to these processes, which nobody takes meanwhile.
         P::each_in_signals(&mut processes, InSignals::New, &mut |place| unsafe { self.root_words(place, 1) });
     }
 

@@ -23,7 +23,7 @@ const SHARED: u64 = 1 << 2;
 const LEADS: u64 = 1 << 3;
 /// The size is told in [`UNIT`]s.
 const LARGE: u64 = 1 << 4;
-/// A collection of the one heap has visited it ([`crate::shared::InSignals`]).
+/// A collection of the one heap has visited it (heap.shared/SH5).
 const SEEN: u64 = 1 << 5;
 /// Where the number of the account begins that the block is on, and the size of the block: all in one word with what it is, so that a message's
 /// header fills one cache line.

@@ -21,6 +21,8 @@
 //!      it (`pinned.rs`).
 //! SH4. Literals that are to go (`going_literals.rs`) wait for a collection of all during which no process is pinned: in one pass over the old generation and all roots, who refers to
 //!      them gets copies. Until then whoever copies a term takes them along (vm/LC1), for a copy is no root.
+//! SH5. What waits in a signal that a collection has visited is old, and all that came before it in the same queue were visited too. While a process is pinned no signal to it is visited:
+//!      what they refer to stays young.
 
 use crate::account::{self, Class};
 use crate::block;
@@ -126,7 +128,7 @@ impl Heap {
 pub enum InSignals {
     /// All.
     All,
-    /// Those that were not since they came, which become old now.
+    /// Those that were not since they came, which become old now (SH5).
     New,
 }
 
@@ -357,7 +359,7 @@ unsafe fn promote<P: Process>(
     promotion.end().close(old, opened)
 }
 
-/// What waits in signals to processes that are not pinned is old, visited now or before ([`InSignals::New`]).
+/// SH5: what waits in signals to processes that are not pinned is old, visited now or before.
 #[cfg(heap_check)]
 fn check_signals<P: Process>(active: &mut [P]) {
     let mut processes: Vec<&mut P> =
@@ -367,7 +369,7 @@ fn check_signals<P: Process>(active: &mut [P]) {
         let term = unsafe { Term::from_raw(*place) };
         let is_old =
             term.is_immediate() || one_heap::is_old(term.object_ptr()) || literal::is_literal(term.object_ptr());
-        assert!(is_old, "SH1: the young term {:#x} waits in a signal", term.raw());
+        assert!(is_old, "SH5: the young term {:#x} waits in a signal", term.raw());
     });
 }
 

@@ -168,7 +168,7 @@ impl<R: Runtime> Process<R> {
         let walks = processes.iter().map(|process| {
             // SAFETY: as above.
             let (waiting, state) = unsafe { (process.waiting_signals(), process.seen()) };
-            // Behind one that has been visited all were: these came before it.
+            // Those behind one that has been visited came before it, and were visited too (heap.shared/SH5).
             let waiting = waiting.take_while(move |link| !is_seen(link));
             waiting.chain(state.unhandled.iter().flat_map(|signals| signals.nodes()))
         });
@@ -177,7 +177,7 @@ impl<R: Runtime> Process<R> {
             walks.retain_mut(|walk| {
                 let Some(mut link) = walk.next() else { return false };
                 if !is_seen(&link) {
-                    // SAFETY: as above.
+                    // SAFETY: as above: the block stays in its queue, and no other thread looks at it.
                     unsafe {
                         if is_new {
                             link.as_mut().set_seen();

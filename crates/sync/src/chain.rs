@@ -129,7 +129,7 @@ impl<P: Link> Chain<P> {
         self.rest.is_null()
     }
 
-    /// The nodes, in no order: to be read, as long as the chain is borrowed. The one that follows is asked for when one is given ([`prefetch()`]).
+    /// The nodes, in no order: their links are to be read, as long as the chain is borrowed. The one that follows is asked for when one is given ([`prefetch()`]).
     pub fn nodes(&self) -> impl Iterator<Item = NonNull<P::Node>> {
         let (mut next, mut others) = (self.rest, self.oldest);
         std::iter::from_fn(move || {

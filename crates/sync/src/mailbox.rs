@@ -218,7 +218,7 @@ impl<P: Link> Mailbox<P> {
     /// The nodes that wait, the newest first; those that are pushed from now on are left out. The one that follows is asked for when one is given ([`prefetch()`]).
     ///
     /// # Safety
-    /// No thread takes nodes, or closes the mailbox, as long as the iterator or a node that it gave is in use; the nodes are to be read.
+    /// No thread takes nodes, or closes the mailbox, as long as the iterator or a node that it gave is in use; the links of the nodes are to be read.
     pub unsafe fn waiting(&self) -> impl Iterator<Item = NonNull<P::Node>> {
         // Acquire: pairs with the Release in `push`.
         let newest = Word(self.word.load(Acquire));
@@ -337,7 +337,7 @@ mod tests {
         for (most, turned) in [(0, 0), (1, 1), (1, 1)] {
             assert_eq!(chain.turn(most), turned);
             let mut seen = Vec::new();
-            // SAFETY: the node is read before `each` returns.
+            // SAFETY: the node is read while the chain is borrowed.
             chain.nodes().for_each(|node| seen.push(unsafe { node.as_ref() }.number));
             seen.sort_unstable();
             assert_eq!((seen, chain.is_turned(), chain.is_empty()), (vec![0, 1, 2, 3, 4], false, false));
