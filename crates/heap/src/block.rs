@@ -7,6 +7,8 @@
 //! Each block is on the account of the thread that took it (`account.rs`). What keeps a block notes whose that is, and names it on giving back.
 
 use crate::account::Class;
+use crate::one_heap;
+use crate::young_blocks;
 use myriad_sync::Account;
 use myriad_term::memory::{self, Demand, Purpose};
 use std::alloc::{Layout, alloc, dealloc};
@@ -75,6 +77,12 @@ fn is_mapped(words: usize, class: Class) -> bool {
     words >= MAPPED && class == Class::Process
 }
 
+/// Is a block of this class one that the one heap keeps for its young memory?
+#[inline(always)]
+fn is_young(class: Class) -> bool {
+    class == Class::Process && one_heap::is_on()
+}
+
 /// What a block is taken for.
 #[derive(Clone, Copy)]
 pub(crate) struct Move {
@@ -100,7 +108,9 @@ pub(crate) fn take_for(words: usize, class: Class, plan: Move) -> *mut u64 {
 fn take_all(words: usize, class: Class, plan: Move) -> (*mut u64, Account) {
     debug_assert!(words > 0, "a block without words");
     debug_assert!(plan.copied <= words, "more is to be copied to a block than it has room for");
-    let block = if is_mapped(words, class) { map(words, class, plan) } else { allocate(words, class) };
+    let kept = if is_young(class) { young_blocks::take(words) } else { None };
+    let block =
+        kept.unwrap_or_else(|| if is_mapped(words, class) { map(words, class, plan) } else { allocate(words, class) });
     (block, class.ledger().come(words))
 }
 
@@ -135,6 +145,19 @@ pub(crate) unsafe fn give_of(block: *mut u64, words: usize, class: Class, accoun
     );
     class.ledger().go(account, words);
     // SAFETY: the caller promises that the block came from `take` with this size and class, and is not used any more.
+    unsafe {
+        if !is_young(class) || !young_blocks::keep(block, words, account) {
+            free(block, words, class);
+        }
+    }
+}
+
+/// The system or the allocator has a block back that is on no account.
+///
+/// # Safety
+/// As for [`give`].
+pub(crate) unsafe fn free(block: *mut u64, words: usize, class: Class) {
+    // SAFETY: the caller's promise.
     unsafe {
         if is_mapped(words, class) {
             system::unmap(block, words);

@@ -5,7 +5,7 @@ use crate::block::{self, Move};
 use crate::candidates::Owned;
 use crate::gaps::Gaps;
 use crate::heap::{Heap, Rare, words_between};
-use crate::large::{Cycle, LARGE, Large, SWEPT_AT_ONCE};
+use crate::large::{Cycle, LARGE, Large, SWEPT_AT_ONCE, UNHURRIED};
 use crate::marking::{Help, Marking, Released, Stage};
 use crate::old_space::{Block, OldSpace};
 use crate::one_heap;
@@ -415,7 +415,9 @@ impl Heap {
             promotes: large.grown,
         });
         large.evacuation = owned.is_some().then(Box::default);
-        marking.stage(|stage| *stage = Stage::Release(owned));
+        // What all processes promote mostly dies before the next marking: about as much is filled, and free again, each time.
+        let kept = if one_heap::is_on() { large.grown.max(large.patience(UNHURRIED)) } else { 0 };
+        marking.stage(|stage| *stage = Stage::Release { owned, kept });
         large.help.push(Help::mark(marking, earlier));
         self.old_off_heap.binary_words -= words.min(self.old_off_heap.binary_words);
         self.show_end();

@@ -100,6 +100,7 @@ mod term_walk;
 #[cfg(test)]
 mod tests;
 mod transfer;
+mod young_blocks;
 
 pub use collect::{GcReport, MaxHeapExceeded};
 pub use fragment::Fragment;

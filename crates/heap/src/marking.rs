@@ -22,11 +22,13 @@
 use crate::candidates::{Candidates, Owned};
 use crate::live_map::{LiveMap, LongestGaps, PIECE, fill};
 use crate::marker::Marker;
+use crate::one_heap;
 use crate::reserved::{self, HUGE_PAGE};
-use myriad_sync::atomic::{AtomicBool, Ordering};
-use myriad_sync::{Arc, Condvar, LockClass, Mutex};
+use myriad_sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use myriad_sync::{Arc, Condvar, LockClass, Mutex, thread};
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::time::Duration;
 
 /// Addresses that were reserved for an old generation.
 pub(crate) struct Reservation {
@@ -81,8 +83,12 @@ pub(crate) enum Stage {
     Marking,
     /// All that lives has its bits; these bundles are referred to (where they begin).
     Marked(BTreeSet<usize>),
-    /// The owner has no more to do with what is dead; waits for a helper, which looks for pieces to be emptied if it is told what the owner fills.
-    Release(Option<Owned>),
+    /// The owner has no more to do with what is dead; waits for a helper, which looks for pieces to be emptied if it is told what the owner fills. So many words of large
+    /// gaps keep their memory, since they will soon be filled.
+    Release {
+        owned: Option<Owned>,
+        kept: usize,
+    },
     /// Gaps become filler, and the memory of large ones the system's: so long are those in the pieces that the owner was not told of, but may be.
     Releasing(LongestGaps),
     /// All are, and so long are gaps in the pieces that the owner was not told of.
@@ -120,6 +126,8 @@ pub(crate) struct Marking {
     stopping: AtomicBool,
     /// The helper may have been asked for something.
     is_asked: AtomicBool,
+    /// How often it has slept to let others go first.
+    naps: AtomicU32,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -154,6 +162,10 @@ impl Help {
     }
 }
 
+/// How long a helper sleeps at a time to let others go first, and how often before all go on: if they do not by then, they wait for somebody else.
+const NAP: Duration = Duration::from_micros(50);
+const NAPS: u32 = 40;
+
 /// Takes memory for addresses that may be used.
 fn populate(addresses: &Range<usize>) {
     let start = addresses.start / PAGE * PAGE;
@@ -171,14 +183,14 @@ impl Marking {
                 // SAFETY: MA1.
                 unsafe { self.mark(&roots) }.map_or(Stage::Stopped, Stage::Marked)
             }
-            Stage::Release(owned) => {
+            Stage::Release { owned, kept } => {
                 state.stage = Stage::Releasing(LongestGaps::default());
                 while state.walks > 0 {
                     state = self.changed.wait(state);
                 }
                 drop(state);
                 // SAFETY: MA1 and MA3.
-                let released = unsafe { self.release(owned.as_ref()) };
+                let released = unsafe { self.release(owned.as_ref(), kept) };
                 Stage::Ready(released, self.take_longest())
             }
             other => {
@@ -223,6 +235,18 @@ impl Marking {
         if self.is_asked.load(Ordering::Relaxed) {
             self.answer();
         }
+        self.give_way();
+    }
+
+    /// The helper lets those go first who are to stop, or have: if it had the processor of one of them, all would wait for that one.
+    fn give_way(&self) {
+        // Relaxed: the helper's own number.
+        while one_heap::is_awaited() && self.naps.fetch_add(1, Ordering::Relaxed) < NAPS {
+            thread::sleep(NAP);
+        }
+        if !one_heap::is_awaited() {
+            self.naps.store(0, Ordering::Relaxed);
+        }
     }
 
     /// Of the first `words` words of a range, from no words yet. `None`: there are no addresses for its maps.
@@ -233,6 +257,7 @@ impl Marking {
             _memory: Arc::clone(memory),
             stopping: AtomicBool::new(false),
             is_asked: AtomicBool::new(false),
+            naps: AtomicU32::new(0),
             state: Mutex::new(&CLASS, State { stage: Stage::Mark(Vec::new()), walks: 0, asked: Vec::new() }),
             changed: Condvar::new(),
         })
@@ -314,11 +339,12 @@ impl Marking {
         })
     }
 
-    /// Makes each gap an object, those of a piece to be emptied on their own, and tells the owner now and then of the others that are.
+    /// Makes each gap an object, those of a piece to be emptied on their own, and tells the owner now and then of the others that are. The memory of large gaps goes to the
+    /// system, but for so many words of the first.
     ///
     /// # Safety
     /// MA3: nobody looks into the gaps that the owner was not told of.
-    pub(crate) unsafe fn release(&self, owned: Option<&Owned>) -> Released {
+    pub(crate) unsafe fn release(&self, owned: Option<&Owned>, mut kept: usize) -> Released {
         let mut survey = owned.and_then(|owned| Some((owned, Candidates::choose(&self.map, &self.promoted, owned)?)));
         let (mut place, mut longest, mut told) = (0, LongestGaps::new(&self.map), 0);
         let (mut live, mut taken_over) = (0, 0);
@@ -352,7 +378,7 @@ impl Marking {
                 let (gap, is_candidate) = survey.as_ref().map_or(whole, |(_, candidates)| candidates.part(&rest));
                 rest.start = gap.end;
                 // SAFETY: the caller's promise.
-                unsafe { self.release_gap(&gap) };
+                unsafe { self.release_gap(&gap, &mut kept) };
                 if is_candidate {
                     // It is no gap for the owner (heap.candidates/CA1).
                     self.map.set(gap.start, gap.len());
@@ -380,18 +406,22 @@ impl Marking {
         unsafe { candidates.look_through(owned, self.map.address(run.start).addr()..end.addr()) };
     }
 
-    /// Makes a gap one object, and gives its memory to the system if it is large.
+    /// Makes a gap one object, and gives its memory to the system if it is large, but for so many words.
     ///
     /// # Safety
     /// As for [`Marking::release`].
-    unsafe fn release_gap(&self, gap: &Range<usize>) {
+    unsafe fn release_gap(&self, gap: &Range<usize>, kept: &mut usize) {
         let start = self.map.address(gap.start);
         // SAFETY: the caller's promise.
         unsafe { fill(start, gap.len()) };
         let first = (start.addr() + 8).next_multiple_of(PAGE);
         let end = self.map.address(gap.end).addr() / PAGE * PAGE;
         if end >= first + GIVEN_BACK {
-            reserved::decommit(first, end - first);
+            let stays = (*kept * 8 / PAGE * PAGE).min(end - first);
+            *kept -= stays / 8;
+            if stays < end - first {
+                reserved::decommit(first + stays, end - first - stays);
+            }
         }
     }
 }
@@ -428,9 +458,30 @@ mod tests {
         marking.go_on();
         assert!(marking.stage(|stage| matches!(stage, Stage::Marked(_))));
         assert!(marking.state.lock().asked.is_empty() && !marking.ask(&addresses), "the helper is gone");
-        marking.stage(|stage| *stage = Stage::Release(None));
+        marking.stage(|stage| *stage = Stage::Release { owned: None, kept: 0 });
         assert!(marking.ask(&addresses));
         marking.go_on();
         assert!(marking.state.lock().asked.is_empty() && !marking.ask(&addresses));
+    }
+
+    /// Of a large gap the first words keep their memory, with what is in it; the others' are zero.
+    #[test]
+    #[cfg(not(miri))]
+    fn so_much_memory_of_large_gaps_is_kept() {
+        const WORDS: usize = 4 * GIVEN_BACK / 8;
+        let memory = Arc::new(Reservation::new(HUGE_PAGE, HUGE_PAGE).unwrap());
+        assert!(memory.commit(memory.start().addr(), WORDS * 8));
+        for kept in [0, WORDS / 2, 2 * WORDS] {
+            let marking = Marking::new(&memory, WORDS).unwrap();
+            // SAFETY: the range's own words; nobody else looks at them.
+            let values = unsafe {
+                (0..WORDS).for_each(|i| *memory.start().add(i) = u64::MAX);
+                marking.release(None, kept);
+                (0..WORDS).map(|i| *memory.start().add(i)).collect::<Vec<u64>>()
+            };
+            let there = values.iter().filter(|value| **value == u64::MAX).count();
+            let page = PAGE / 8;
+            assert!((kept.min(WORDS - page)..kept.min(WORDS) + page).contains(&there), "{there} of {kept}");
+        }
     }
 }

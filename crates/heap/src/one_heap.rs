@@ -3,7 +3,7 @@
 use myriad_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Words that are taken between two collections, for each scheduler: 8 MB.
-const NURSERY: usize = if cfg!(any(test, heap_check)) { 16 * 1024 } else { 1 << 20 };
+pub(crate) const NURSERY: usize = if cfg!(any(test, heap_check)) { 16 * 1024 } else { 1 << 20 };
 
 static ON: AtomicBool = AtomicBool::new(false);
 /// Words of young memory that were taken since the last collection.
@@ -16,6 +16,8 @@ static DUE: AtomicBool = AtomicBool::new(false);
 static FULL: AtomicBool = AtomicBool::new(false);
 /// The next collection is one of all: there is something that has waited for it.
 static FULL_NEXT: AtomicBool = AtomicBool::new(false);
+/// A collection is under way, and it is not one of all.
+static UNDER_WAY: AtomicBool = AtomicBool::new(false);
 /// Collections of all that are over.
 static FULLS: AtomicUsize = AtomicUsize::new(0);
 /// Where the old generation is: its first address, and the first behind it.
@@ -43,6 +45,12 @@ pub fn is_on() -> bool {
 pub fn is_due() -> bool {
     // Relaxed: a hint.
     DUE.load(Ordering::Relaxed)
+}
+
+/// Do all wait for a collection, or for those who are to stop for it, so that helpers are in the way?
+pub(crate) fn is_awaited() -> bool {
+    // Relaxed: hints.
+    DUE.load(Ordering::Relaxed) || UNDER_WAY.load(Ordering::Relaxed)
 }
 
 /// Asks for a collection of all; [`is_over`] tells, of what this gives, when one has ended that has begun since.
@@ -90,7 +98,15 @@ pub(crate) fn begin_collection() -> bool {
     // Relaxed: all threads that write them are stopped; a dirty one may ask once more.
     TAKEN.store(0, Ordering::Relaxed);
     DUE.store(false, Ordering::Relaxed);
-    FULL.swap(false, Ordering::Relaxed) | FULL_NEXT.swap(false, Ordering::Relaxed)
+    let is_full = FULL.swap(false, Ordering::Relaxed) | FULL_NEXT.swap(false, Ordering::Relaxed);
+    UNDER_WAY.store(!is_full, Ordering::Relaxed);
+    is_full
+}
+
+/// It is over.
+pub(crate) fn end_collection() {
+    // Relaxed: a hint.
+    UNDER_WAY.store(false, Ordering::Relaxed);
 }
 
 /// The next collection is one of all.

@@ -10,6 +10,7 @@ use crate::one_heap;
 use crate::one_heap::taken;
 use crate::roots::Roots;
 use crate::sizes;
+use crate::young_blocks;
 use myriad_sync::Account;
 use myriad_term::boxed::Header;
 use myriad_term::{Boxed, Kind, Term};
@@ -18,6 +19,8 @@ use std::ptr;
 
 /// Words of a segment, at most, unless more are needed at once.
 pub(crate) const SEGMENT: usize = 8 * 1024;
+/// A segment is somewhat larger if more is needed at once: it still waits where young blocks do.
+const _: () = assert!(2 * SEGMENT <= young_blocks::MOST);
 
 /// A young block in which nothing is allocated any more.
 pub(crate) struct Segment {

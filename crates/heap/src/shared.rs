@@ -45,6 +45,8 @@ use crate::roots::Roots;
 use crate::segment::{SEGMENT, Segments, each_root};
 use crate::settings::Settings;
 use crate::sizes;
+use crate::young_blocks;
+pub use crate::young_blocks::Unneeded;
 use myriad_sync::atomic::{AtomicUsize, Ordering};
 use myriad_sync::work_list::WorkList;
 use myriad_sync::{LockClass, Mutex};
@@ -209,6 +211,8 @@ impl<'a> Stop<'a> {
 
 /// Processes that one thread takes at once, and the number from which on others are called to look at them.
 const AT_ONCE: usize = 16;
+/// Pieces that few processes are divided into, each of which may have much.
+const PIECES: usize = 16;
 const MANY: usize = if cfg!(heap_check) { 4 } else { 512 };
 
 /// An empty block keeps so many words, however many processes there are.
@@ -279,6 +283,7 @@ pub unsafe fn collect(world: &mut impl World, stop: &Stop<'_>) -> Vec<Help> {
                 old.advance_marking(&Roots::new());
             }
         }
+        one_heap::end_collection();
         std::iter::from_fn(|| old.take_help()).collect()
     }
 }
@@ -327,7 +332,7 @@ unsafe fn promote<P: Process>(
     unsafe {
         let began = (stop.now_ns)();
         let mut first = Promoter::<true>::new(&promotion);
-        let mut left = active.chunks_mut(AT_ONCE);
+        let mut left = active.chunks_mut((active.len() / PIECES).clamp(1, AT_ONCE));
         let mut is_much = false;
         while !is_much && let Some(processes) = left.next() {
             first.roots_of(processes);
@@ -429,6 +434,14 @@ impl Heap {
             self.advance_marking(&Roots::new());
         }
     }
+}
+
+/// Gives the allocator young memory that is not needed; to be called after each collection.
+pub fn give_back(which: Unneeded) {
+    young_blocks::give_back(which, |block, words| {
+        // SAFETY: nobody has this block any more (heap.young_blocks/YB1), which was taken with this size.
+        unsafe { block::free(block, words, Class::Process) };
+    });
 }
 
 /// Words of the old generation's objects, as far as is known.

@@ -74,8 +74,13 @@ struct Jobs<J> {
 type Taken<J> = (J, bool);
 
 impl<J> Jobs<J> {
+    /// May another job be begun?
+    fn has_place(&self) -> bool {
+        self.running < self.online && !self.blocked
+    }
+
     fn take(&mut self, is_collection: impl Fn(&J) -> bool) -> Option<Taken<J>> {
-        if self.running >= self.online || self.blocked {
+        if !self.has_place() {
             return None;
         }
         let job = self.waiting.pick()?;
@@ -243,12 +248,23 @@ impl<J> DirtyPools<J> {
         }
     }
 
-    /// Lets all threads see that the VM stops, or that a safepoint was released.
+    /// Lets all threads see that the VM stops.
     pub(crate) fn wake_all(&self) {
+        self.wake(|_| true);
+    }
+
+    /// Lets threads see that a safepoint was released, if jobs have waited for that.
+    pub(crate) fn wake_for_waiting(&self) {
+        self.wake(|jobs| jobs.has_place() && !jobs.waiting.is_empty());
+    }
+
+    fn wake(&self, is_for_them: impl Fn(&Jobs<J>) -> bool) {
         for pool in self.pools() {
             // Under the lock: a thread that has not seen the change waits by then.
-            let _jobs = pool.jobs.lock();
-            pool.changed.notify_all();
+            let jobs = pool.jobs.lock();
+            if is_for_them(&jobs) {
+                pool.changed.notify_all();
+            }
         }
     }
 

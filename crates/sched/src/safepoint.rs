@@ -65,7 +65,7 @@ impl<R: Runtime> Schedulers<R> {
 
     fn release_safepoint(&self) {
         self.world.safepoint.release();
-        self.dirty.wake_all();
+        self.dirty.wake_for_waiting();
     }
 
     /// Waits at the safepoint, on a scheduler's thread, until no stop is requested or the VM stops for good.

@@ -16,7 +16,7 @@ use crate::tracer::{Activity, switches};
 use crate::vm::Vm;
 use crate::{Process, Signals};
 use myriad_heap::meter::{self, Work};
-use myriad_heap::shared;
+use myriad_heap::shared::{self, Unneeded};
 use myriad_process::{Frames, Priority};
 use myriad_sched::dispatcher::{TRIM_AFTER, TRIM_REDUCTIONS};
 use myriad_sched::microstate::{self, State};
@@ -424,6 +424,9 @@ impl Scheduler {
         if self.untrimmed >= TRIM_REDUCTIONS {
             self.untrimmed = 0;
             let _aux = microstate::within(State::Aux);
+            if shared::is_on() {
+                shared::give_back(Unneeded::All);
+            }
             myriad_term::memory::trim();
             vm.clean_up.is_done(id, clean_up::bytes_in_use());
         }

@@ -3,7 +3,7 @@
 use crate::vm::Vm;
 use crate::{Process, ProcessTable};
 use myriad_heap::phases::{Phase, measured};
-use myriad_heap::shared::{self, InSignals, Stop, World};
+use myriad_heap::shared::{self, InSignals, Stop, Unneeded, World};
 use myriad_heap::{Heap, Roots};
 use myriad_sched::microstate::{State, within};
 use std::time::Duration;
@@ -89,8 +89,9 @@ impl Vm {
         let help = unsafe {
             measured(Phase::Minor, || shared::collect(&mut Stopped(&self.processes), &Stop::new(&together, &now_ns)))
         };
-        drop(stopped);
         self.stops.whole.note(self.platform.now_ns() - asked);
+        drop(stopped);
+        shared::give_back(Unneeded::ForAWhile(self.platform.now_ns()));
         drop(gc);
         help.into_iter().for_each(|help| self.help(help));
     }

@@ -219,7 +219,7 @@ fn gaps_are_filled_while_others_are_released() {
     let marking = Arc::clone(&heap.large().unwrap().cycle.as_ref().unwrap().marking);
     marking.stage(|stage| *stage = Stage::Releasing(LongestGaps::default()));
     // SAFETY: the owner has been told of no gaps.
-    let released = unsafe { marking.release(None) };
+    let released = unsafe { marking.release(None, 0) };
     let before = range_words(&heap);
     for i in 0..20 {
         roots[i] = list(&mut heap, &mut roots, i, CELLS);
