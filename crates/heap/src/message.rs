@@ -57,6 +57,17 @@ impl Message {
         message
     }
 
+    /// A message of a process to itself, of a term of its heap, or an immediate one; and who sent it, or [`Term::NONE`].
+    #[inline]
+    pub fn of_own(term: Term, from: Term) -> Message {
+        debug_assert!(from.is_immediate());
+        let mut message = Message(Fragment::new().into_first());
+        let chunk = message.chunk_mut();
+        (chunk.term, chunk.token) = (term, from);
+        chunk.link.set_joined();
+        message
+    }
+
     /// Where its term is, if that is not in the message's own memory.
     pub fn pointer(&mut self) -> Option<&mut Term> {
         let is_pointer = !self.is_joined() && self.has_no_words() && !self.chunk().term.is_immediate();

@@ -4,7 +4,8 @@
 //! M2. Messages keep the order in which they were fetched; `receive` scans from the save position.
 //! M3. A message's terms stay in its own block until the owner accepts it, or until a collection while the owner looks at
 //!     it: then the block joins the heap and the term becomes a root ([`MessageQueue::roots`]). A small first message
-//!     moves to the heap when the owner comes to look at it ([`MessageQueue::small_first`]).
+//!     moves to the heap when the owner comes to look at it ([`MessageQueue::small_first`]). What the owner sends to itself
+//!     is part of the heap from the beginning ([`MessageQueue::push_own`]).
 
 use myriad_heap::Heap;
 pub use myriad_heap::Message;
@@ -12,6 +13,8 @@ use myriad_term::{Term, TermRef};
 
 /// Most words of a message that moves to the heap, instead of joining it.
 const SMALL: usize = 32;
+/// A message that is behind fewer others is near the front.
+const SHORT: usize = 16;
 
 /// The queue, with the receive position.
 ///
@@ -55,6 +58,11 @@ impl MessageQueue {
     #[inline]
     pub fn push(&mut self, message: Message) {
         debug_assert!(!message.is_joined(), "M3: a message joins the heap of the process that has it in its queue");
+        self.append(message);
+    }
+
+    #[inline(always)]
+    fn append(&mut self, message: Message) {
         let last = self.last;
         self.last = end_behind(&message);
         let link = self.link(last);
@@ -62,6 +70,20 @@ impl MessageQueue {
         // SAFETY: the link's own place; what stood there is no message that would have to be dropped (M2).
         unsafe { std::ptr::write(link, Some(message)) };
         self.len += 1;
+    }
+
+    /// May a message whose term is part of the heap be appended? It is to be near the front (M3).
+    #[inline]
+    pub const fn is_short(&self) -> bool {
+        self.len < SHORT
+    }
+
+    /// Appends a message of the owner's to itself, whose term is part of the heap.
+    #[inline]
+    pub fn push_own(&mut self, message: Message) {
+        debug_assert!(message.is_joined() && self.is_short(), "M3: a root is near the front");
+        self.append(message);
+        self.attached += 1;
     }
 
     /// Puts a message before all others (and starts the scan over).
@@ -348,6 +370,19 @@ mod tests {
             assert_eq!(q.small_first(), words);
         }
         assert!(q.roots().is_empty());
+    }
+
+    #[test]
+    fn what_the_owner_sends_to_itself_is_a_root() {
+        let mut q = MessageQueue::new();
+        q.push(message(1));
+        q.push_own(Message::of_own(Term::small(2), Term::NONE));
+        q.push(message(3));
+        assert_eq!((q.len(), q.roots().len(), q.detached().count(), q.small_first()), (3, 2, 2, None));
+        assert_eq!((take(&mut q), take(&mut q), take(&mut q)), (Some(1), Some(2), Some(3)));
+        assert!(q.roots().is_empty());
+        (0..SHORT as i64).for_each(|v| q.push_own(Message::of_own(Term::small(v), Term::NONE)));
+        assert!(!q.is_short());
     }
 
     /// Random steps, and after each the queue holds what a plain list of the messages' lengths holds.

@@ -213,12 +213,35 @@ impl Ctx<'_> {
 
     #[inline]
     fn send_to_pid(&mut self, pid: Pid, message: Term, may_stop: bool) -> Result<Sent, Escape> {
+        if self.keeps(pid) {
+            self.keep(message);
+            return Ok(Sent::Done);
+        }
         let vm = self.vm;
         if let Some(process) = vm.processes.get_to_signal(pid) {
             let message = self.outgoing(pid.term(), message, may_stop)?;
             self.leave_message(process, message);
         }
         Ok(Sent::Done)
+    }
+
+    /// Goes a message of this process to itself to its inner queue, without a copy? Else it comes the usual way: behind what has come and was not handled, or for what is
+    /// said with it, or told of it; or where the queue is long, or kept outside the heap.
+    #[inline]
+    fn keeps(&self, to: Pid) -> bool {
+        to == self.pid()
+            && !self.sched.dirty
+            && !shared::is_on()
+            && self.state.token.is_none()
+            && !self.process.trace.wants(flags::RECEIVE)
+            && !self.state.flags.off_heap_messages
+            && self.state.messages.is_short()
+            && !self.has_signals()
+    }
+
+    /// The process gets a message of its own ([`Ctx::keeps`]).
+    fn keep(&mut self, message: Term) {
+        self.state.messages.push_own(Message::of_own(message, self.pid().term()));
     }
 
     /// Leaves a message for a process.
@@ -238,7 +261,7 @@ impl Ctx<'_> {
     /// Of [`myriad_heap::Heap::payload_of_built`].
     #[inline]
     pub unsafe fn send_built(&mut self, to: Term, message: Term, words: usize) -> bool {
-        let Some(pid) = to.as_local_pid() else { return false };
+        let Some(pid) = to.as_local_pid().filter(|pid| !self.keeps(*pid)) else { return false };
         if self.process.trace.wants(flags::SEND) || self.state.token.is_some() || shared::is_on() {
             return false;
         }

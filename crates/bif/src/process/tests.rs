@@ -25,7 +25,7 @@ fn what_is_copied_costs_what_it_is_large() {
             let options = ctx.list(&[tag]);
             let (infinity, port) = (Term::small(1_000_000), am::process.term());
             let calls: [(&str, &[Term]); 6] = [
-                ("send", &[me, large]),
+                ("send", &[other, large]),
                 ("send", &[other, large, Term::NIL]),
                 ("exit", &[other, large]),
                 ("start_timer", &[infinity, me, large]),
@@ -37,6 +37,7 @@ fn what_is_copied_costs_what_it_is_large() {
                 let least = 2 * len / 16;
                 assert!((least..least + 20).contains(&cost), "{function}/{} of {len}: {cost}", args.len());
             }
+            assert!(cost(ctx, "erlang", "send", &[me, large]) < 20, "what it sends to itself is not copied");
         }
     });
 }

@@ -723,6 +723,7 @@ fn a_long_message_is_made_on_a_dirty_scheduler_where_the_send_can_be_called_agai
     let sends = move |ctx: &mut Ctx<'_>| {
         let (short, long) = (vec![am::ok.term(); 1_000], vec![am::ok.term(); 200_000]);
         let [short, long] = [short, long].map(|elements| ctx.state.heap.list(&elements));
+        ctx.state.flags.off_heap_messages = true;
         let to = ctx.pid().term();
         assert!(ctx.send_or_wait(to, short).is_ok());
         assert!(matches!(ctx.send_or_wait(to, long), Err(Escape::Dirty(DirtyKind::Cpu))));
