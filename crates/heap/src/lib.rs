@@ -21,7 +21,7 @@
 //! | `made` | messages that lie on top of the heap, where they were built to be sent |
 //! | `sending` | what a process sends, places to be shared, or gets of its parent |
 //! | [`literal`] | [`LiteralArea`]: the literals of a module, in one reserved address range |
-//! | [`shared`], `one_heap`, `segment` | one heap of all processes: its collection, what is young of it |
+//! | [`shared`], `one_heap`, `segment`, `young_blocks` | one heap of all processes: its collection, what is young of it, blocks of that which wait to be used again |
 //! | `promotion`, `company`, `pinned`, `gathering`, `going_literals` | of that collection: moving what lives, on several threads; whether to call them; what stays in place, and what is left of the rest; the roots of a marking; literals that go |
 //! | `lasting`, `area_count` | the literals that a copy may share; how many bundles refer to an area |
 //! | `term_walk`, [`heap_walk`] | calling with each term of an area, with each object |

@@ -219,7 +219,7 @@ mod tests {
         // Another thread's come by half.
         give_back(Unneeded::All, free);
         assert_eq!((waits(), take(SIZE)), (0, None));
-        let other = Account::of_number(own.number() + 1);
+        let other = Account::of_number((own.number() + 1) % SHELVES as u16);
         (0..8).for_each(|_| keep(&block(), other));
         let mine = take(SIZE).unwrap();
         assert_eq!((waits(), shelf(other).words()), (3, 4 * SIZE));

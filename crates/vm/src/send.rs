@@ -225,8 +225,8 @@ impl Ctx<'_> {
         Ok(Sent::Done)
     }
 
-    /// Goes a message of this process to itself to its inner queue, without a copy? Else it comes the usual way: behind what has come and was not handled, or for what is
-    /// said with it, or told of it; or where the queue is long, or kept outside the heap.
+    /// Is this the process itself, and does what it sends go to its inner queue, without a copy? It goes the usual way behind signals that are not handled (process/G1), with a
+    /// token, where its arrival is traced, and where the queue is long (process.message/M3) or kept outside the heap.
     #[inline]
     fn keeps(&self, to: Pid) -> bool {
         to == self.pid()

@@ -49,7 +49,7 @@ impl Durations {
 pub struct Stops {
     /// From when a stop was asked for until all stood.
     pub asked: Durations,
-    /// From when it was asked for until it was over.
+    /// From when it was asked for until it was over, and the others were about to be woken.
     pub whole: Durations,
 }
 
