@@ -1,8 +1,9 @@
 //! Bundles: the terms of large messages, in blocks of their own that any number of processes share (Johansson et al. 2002, section 5, where the
 //! blocks are one message area).
 //!
-//! A message of [`LEAST_WORDS`] and more is copied once, into a bundle, and what travels is a reference to that. It stays a bundle at its receivers; sent
-//! again, whole or in part or within a new term, it is not copied. A bundle is immutable and knows nothing of who holds it but how many.
+//! A message of [`LARGE_WORDS`] and more is copied once, into a bundle, and what travels is a reference to that; one of [`LEAST_WORDS`] if that pays for its kind
+//! (`fate.rs`). It stays a bundle at its receivers; sent again, whole or in part or within a new term, it is not copied. A bundle is immutable and knows
+//! nothing of who holds it but how many.
 //!
 //! BU1. A bundle lives while somebody holds it: a message or payload by an object in its chain ([`hold_in`]), a heap by an entry of its own
 //!      (`held.rs`), another bundle by an object in its chain. Whoever has a term that lies in a bundle holds it.
@@ -13,6 +14,7 @@
 use crate::account::Class;
 use crate::area_count::{AreaHold, AreasMet};
 use crate::bundle_area::{self as area, Range};
+use crate::fate;
 use crate::phases::{self, Phase};
 use myriad_sync::Account;
 use myriad_sync::atomic::{AtomicBool, Ordering};
@@ -24,8 +26,10 @@ use std::collections::BTreeMap;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
-/// Words of a term from which on it becomes a bundle.
+/// Words of the smallest bundle.
 pub(crate) const LEAST_WORDS: usize = if cfg!(test) { 40 } else { 64 };
+/// Words of a term from which on it becomes a bundle whatever its kind.
+pub(crate) const LARGE_WORDS: usize = if cfg!(test) { 60 } else { 2048 };
 /// Words of its own that a bundle has before its terms (BU3).
 const HEADER: usize = 1;
 /// The word of its block where its first object begins, which refers to all others.
@@ -49,6 +53,22 @@ pub fn in_use() -> bool {
     IN_USE.load(Ordering::Relaxed)
 }
 
+/// When a copy becomes a bundle.
+#[derive(Clone, Copy)]
+pub(crate) struct Rule {
+    /// Words from which on it does.
+    pub(crate) least: usize,
+    /// The kind that learns what becomes of it.
+    pub(crate) kind: Option<fate::Kind>,
+}
+
+impl Rule {
+    /// If it is large.
+    pub(crate) const LARGE: Rule = Rule { least: LARGE_WORDS, kind: None };
+    /// If it can, for it is placed where many look it up.
+    pub(crate) const ALWAYS: Rule = Rule { least: LEAST_WORDS, kind: None };
+}
+
 /// A bundle: where it lies, and what its terms count. It is the value of a counted object.
 pub(crate) struct Bundle {
     block: NonNull<u64>,
@@ -58,6 +78,10 @@ pub(crate) struct Bundle {
     account: Account,
     off_heap: OffHeap,
     areas: Box<[AreaHold]>,
+    /// The kind of message that it was made of, if that is to learn of it.
+    kind: Option<fate::Kind>,
+    /// Has it paid ([`Bundle::pays`])?
+    has_paid: AtomicBool,
 }
 
 // SAFETY: a bundle owns its block, which nobody writes, and the counts in its chain.
@@ -94,6 +118,17 @@ impl Bundle {
     pub(crate) unsafe fn start(at: *const u64) -> usize {
         // SAFETY: the caller's promise.
         unsafe { area::start_of(at) }.addr()
+    }
+
+    /// It pays: it is sent again, or kept though it is long.
+    pub(crate) fn pays(&self) {
+        // Relaxed: it orders nothing, and may be noticed twice.
+        if let Some(kind) = self.kind
+            && !self.has_paid.load(Ordering::Relaxed)
+        {
+            self.has_paid.store(true, Ordering::Relaxed);
+            kind.was_worth_it();
+        }
     }
 
     /// The counted bundle in which an address lies, without touching its count.
@@ -167,6 +202,12 @@ impl Drop for Bundle {
     fn drop(&mut self) {
         #[cfg(any(test, heap_check))]
         crate::census::unlist(self.block.addr().get());
+        // Relaxed: see `pays`.
+        if let Some(kind) = self.kind
+            && !self.has_paid.load(Ordering::Relaxed)
+        {
+            kind.was_wasted();
+        }
         let off_heap = std::mem::replace(&mut self.off_heap, OffHeap::new());
         let areas = std::mem::take(&mut self.areas);
         let gone = Gone { block: self.block, words: self.words, account: self.account, off_heap, areas };
@@ -273,6 +314,14 @@ pub(crate) fn hold_in<'h, A: Alloc<'h> + ?Sized>(memory: &mut A, bundle: Magic) 
     magic_reference(memory, bundle);
 }
 
+/// Another count of a bundle, which is sent again.
+pub(crate) fn again(bundle: &Magic) -> Magic {
+    if let Some(bundle) = bundle.get::<Bundle>() {
+        bundle.pays();
+    }
+    Magic::clone(bundle)
+}
+
 /// Why a term has to do with bundles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Beyond {
@@ -282,12 +331,12 @@ pub(crate) enum Beyond {
     Large,
 }
 
-/// Words that a term needs that has nothing to do with bundles: it becomes none, and refers to none.
+/// Words that a term needs that has nothing to do with bundles: it has less than `least`, and refers to none.
 #[inline]
-pub(crate) fn small_size(term: TermRef<'_>, lasts: impl Fn(*const u64) -> bool) -> Result<usize, Beyond> {
+pub(crate) fn small_size(term: TermRef<'_>, least: usize, lasts: impl Fn(*const u64) -> bool) -> Result<usize, Beyond> {
     let range = area::range();
     let meets = Cell::new(false);
-    let words = copy::size_within(term, LEAST_WORDS - 1, |at| {
+    let words = copy::size_within(term, least - 1, |at| {
         if range.holds(at) {
             meets.set(true);
             return true;
@@ -339,6 +388,11 @@ impl<'t, F: Fn(*const u64) -> bool> Sharing<'t, F> {
         Some(Sharing { term, range, lasts, copied, areas, holds: met.bundles.into_inner() })
     }
 
+    /// The bundles are sent again.
+    pub(crate) fn sent_again(&self) {
+        self.holds.each().filter_map(|bundle| bundle.get::<Bundle>()).for_each(Bundle::pays);
+    }
+
     /// The words that are copied.
     pub(crate) fn copied_words(&self) -> usize {
         self.copied
@@ -365,16 +419,16 @@ impl<'t, F: Fn(*const u64) -> bool> Sharing<'t, F> {
     }
 
     /// The term in a bundle of its own, if it is large enough; and how many words were copied. What lasts are literals.
-    pub(crate) fn bundle(&self) -> Option<(Term, Magic, usize)> {
-        if self.copied < LEAST_WORDS {
+    pub(crate) fn bundle(&self, rule: Rule) -> Option<(Term, Magic, usize)> {
+        if self.copied < rule.least {
             return None;
         }
-        self.make()
+        self.make(rule.kind)
     }
 
     /// `None`: there is no room.
     #[cold]
-    fn make(&self) -> Option<(Term, Magic, usize)> {
+    fn make(&self, kind: Option<fate::Kind>) -> Option<(Term, Magic, usize)> {
         let words = HEADER + self.copied + self.holds.len() * HOLD_WORDS;
         if words > area::MOST_WORDS {
             return None;
@@ -391,7 +445,8 @@ impl<'t, F: Fn(*const u64) -> bool> Sharing<'t, F> {
             copy::copy(self.term, self.copied, &mut filling, stays).assume_held()
         });
         self.holds.each().for_each(|bundle| hold_in(&mut filling, Magic::clone(bundle)));
-        let bundle = Bundle { block, words, account, off_heap: filling.off_heap, areas };
+        let off_heap = filling.off_heap;
+        let bundle = Bundle { block, words, account, off_heap, areas, kind, has_paid: AtomicBool::new(false) };
         let counted = Magic::new(RefNumbers([0; 3]), bundle).into_raw();
         // SAFETY: the block's first word (BU3), which is no holder; the count is taken back once.
         unsafe {
@@ -403,10 +458,10 @@ impl<'t, F: Fn(*const u64) -> bool> Sharing<'t, F> {
     }
 }
 
-/// Words that a term takes which is no matter of bundles: it is not large, and refers to none. Literals count.
+/// Words that a term takes which is no matter of bundles: it has too few words to be one, and refers to none. Literals count.
 #[inline]
 pub fn whole_small_size(term: TermRef<'_>) -> Option<usize> {
-    if term.is_immediate() { Some(0) } else { small_size(term, |_| false).ok() }
+    if term.is_immediate() { Some(0) } else { small_size(term, LEAST_WORDS, |_| false).ok() }
 }
 
 /// Does an address lie in the memory of bundles?

@@ -481,10 +481,7 @@ impl Heap {
         }
         let (into_old, scan_old) = O::open(self, promoted);
         let mut rare = self.rare.take();
-        let mut held = rare.as_deref_mut().map(|rare| &mut rare.held);
-        if let Some(held) = &mut held {
-            held.begin(minor && promote);
-        }
+        let held = rare.as_deref_mut().map(|rare| &mut rare.held);
         let bundles = bundle_area::range();
         let mut copier = Copier::<MODE, BESIDE, O> {
             young,
@@ -503,6 +500,7 @@ impl Heap {
         // SAFETY: the caller lists all roots; destinations have room (heap/C1): the young block by `size`, the old one because
         // a minor collection is run only if all mature objects fit, and a fullsweep's was made for all.
         unsafe {
+            copier.begin_with_held(minor && promote);
             if in_place {
                 copier.roots(self.stop, stack);
             } else {

@@ -166,10 +166,10 @@ impl<const MODE: u8, const BESIDE: u8, O: OldSpace> Copier<'_, MODE, BESIDE, O> 
         To::Stay
     }
 
-    /// Does a word lead to a place that survivors go to?
+    /// Does a word lead to a place that survivors go to, or to a bundle that has taken the place of one?
     fn has_moved(&self, word: u64) -> bool {
         let at = word as usize;
-        self.to_young.holds(at) || self.to_old.holds(at)
+        self.to_young.holds(at) || self.to_old.holds(at) || BESIDE == beside::BUNDLES && self.bundles.holds(at)
     }
 
     /// Would an object of the old generation refer to a young one (heap/H4), if what goes to `to` were written to `slot`?
@@ -192,6 +192,43 @@ impl<const MODE: u8, const BESIDE: u8, O: OldSpace> Copier<'_, MODE, BESIDE, O> 
         at
     }
 
+    /// What was sent as a bundle is in the heap no longer: the bundle takes its place. Then the collection begins with the bundles that the heap holds.
+    ///
+    /// # Safety
+    /// Nothing has been moved.
+    pub(crate) unsafe fn begin_with_held(&mut self, minor: bool) {
+        let Some(held) = self.held.take() else { return };
+        // SAFETY: the caller's promise; what was sent lies where it lay, for this is the first collection since.
+        held.replace_sent(|term, copy| unsafe { self.replace(term, copy) });
+        held.begin(minor);
+        self.held = Some(held);
+    }
+
+    /// All that refers to an object of from-space is to refer to its copy in a bundle. `false`: it is not in from-space.
+    ///
+    /// # Safety
+    /// An object that is not off-heap begins there, which has not been moved.
+    unsafe fn replace(&self, term: Term, copy: Term) -> bool {
+        if BESIDE != beside::BUNDLES || self.destination(term.raw()) == To::Stay {
+            return false;
+        }
+        let at = term.object_ptr();
+        // SAFETY: the caller's promise: the forwarding word, or cell, of an object.
+        unsafe {
+            if term.is_cons() {
+                *at = Term::NONE.raw();
+                *at.add(1) = copy.raw();
+            } else {
+                debug_assert!(
+                    !Header::from_raw(*at).is_off_heap(),
+                    "H5: a bundle takes the place of an object of a chain"
+                );
+                *at = copy.raw();
+            }
+        }
+        true
+    }
+
     /// Moves the object behind `word`, if it is in from-space, and writes its new word to `slot`.
     ///
     /// # Safety
@@ -206,7 +243,12 @@ impl<const MODE: u8, const BESIDE: u8, O: OldSpace> Copier<'_, MODE, BESIDE, O> 
                 let to = self.destination(word);
                 debug_assert!(!self.breaks_age(to, slot), "C2: old object at {slot:?} refers to a young one");
                 if to != To::Stay {
-                    *slot = self.boxed(at, to);
+                    let word = self.boxed(at, to);
+                    *slot = word;
+                    if BESIDE == beside::BUNDLES {
+                        // A bundle may have taken its place.
+                        self.see(word, slot);
+                    }
                 } else if BESIDE == beside::BUNDLES {
                     self.see(word, slot);
                 }
@@ -277,6 +319,10 @@ impl<const MODE: u8, const BESIDE: u8, O: OldSpace> Copier<'_, MODE, BESIDE, O> 
                 if head == Term::NONE.raw() {
                     debug_assert!(self.has_moved(tail), "H6: the list cell at {cell:?} has no head and has not moved");
                     *slot = tail;
+                    if BESIDE == beside::BUNDLES {
+                        // As above.
+                        self.see(tail, slot);
+                    }
                     return;
                 }
                 let new = self.take(to, 2);

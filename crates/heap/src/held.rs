@@ -5,7 +5,7 @@
 //!
 //! A minor collection does not look at the old generation, so what that refers to stays until a fullsweep, and a minor one has nothing to do with it.
 
-use crate::bundle::{Bundle, FIRST};
+use crate::bundle::{self, Bundle, FIRST};
 use myriad_term::boxed::Header;
 use myriad_term::{Boxed, Kind, Magic, OffHeap, Term};
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,7 +33,17 @@ impl Hold {
     fn words(&self) -> usize {
         self.addresses.len() / 8
     }
+
+    /// The bundle is kept: what is long would have been copied by collections.
+    fn pays_if_long(&self) {
+        if self.words() >= LONG {
+            self.bundle.get::<Bundle>().inspect(|bundle| bundle.pays());
+        }
+    }
 }
+
+/// Words from which on a bundle pays if it is kept.
+const LONG: usize = 1024;
 
 /// A word that leads to a bundle, as the collection under way has left it.
 #[derive(Clone, Copy)]
@@ -51,10 +61,10 @@ pub(crate) struct Part<'s> {
     pub(crate) seen: &'s [Seen],
 }
 
-/// Large terms that were sent since the last collection, at most: a term that is sent to many, or again, is copied once.
-const SENT: usize = 4;
+/// Terms that were sent as bundles since the last collection, at most: a term that is sent to many, or again, is copied once.
+const SENT: usize = 16;
 
-/// A term that was sent, and its bundle.
+/// A term that was sent, and its copy in a bundle.
 struct Sent {
     term: Term,
     copy: Term,
@@ -157,7 +167,12 @@ impl Held {
     /// The bundle of a term that was sent since the last collection, as its copy and the count that is the caller's.
     #[inline]
     pub(crate) fn sent_before(&self, term: Term) -> Option<(Term, Magic)> {
-        self.sent.iter().find(|sent| sent.term == term).map(|sent| (sent.copy, sent.bundle.clone()))
+        self.sent.iter().find(|sent| sent.term == term).map(|sent| (sent.copy, bundle::again(&sent.bundle)))
+    }
+
+    /// Was a term sent as a bundle since the last collection?
+    pub(crate) fn has_sent(&self, term: Term) -> bool {
+        self.sent.iter().any(|sent| sent.term == term)
     }
 
     /// A term was sent, as this bundle.
@@ -173,9 +188,18 @@ impl Held {
         self.sent.clear();
     }
 
+    /// The heap holds the bundles of what was sent, for `replace` to put the copies there in the place of the terms; it says whether it has.
+    pub(crate) fn replace_sent(&mut self, mut replace: impl FnMut(Term, Term) -> bool) {
+        for Sent { term, copy, bundle } in std::mem::take(&mut self.sent) {
+            // What nobody else has is not worth it.
+            if bundle.references() > 1 && replace(term, copy) {
+                self.hold(bundle);
+            }
+        }
+    }
+
     /// A collection begins, which looks at all of the heap or not at the old generation.
     pub(crate) fn begin(&mut self, minor: bool) {
-        self.forget_sent();
         self.leaving = 0;
         self.last = 0;
         debug_assert!(self.seen.is_empty(), "words of an earlier collection were not judged");
@@ -281,6 +305,7 @@ impl Held {
             let [young, old] = std::mem::take(&mut hold.seen);
             if old {
                 hold.kept = true;
+                hold.pays_if_long();
                 words[1] += hold.words();
                 self.old.insert(hold.addresses.start, hold);
             } else if young {
@@ -342,12 +367,12 @@ impl Held {
 
     /// Is there a bundle with which a minor collection has something to do?
     pub(crate) fn has_young(&self) -> bool {
-        !self.holds.is_empty()
+        !self.holds.is_empty() || !self.sent.is_empty()
     }
 
-    /// Holds no bundle?
+    /// Holds no bundle, not even of what was sent?
     pub(crate) fn is_empty(&self) -> bool {
-        self.holds.is_empty() && self.old.is_empty()
+        self.holds.is_empty() && self.old.is_empty() && self.sent.is_empty()
     }
 
     fn all(&self) -> impl Iterator<Item = &Hold> {

@@ -16,6 +16,7 @@
 //! | [`payload`] | [`Payload`]: a term with the memory that it needs |
 //! | [`message`] | [`Message`]: a message as one block |
 //! | [`bundle`], `bundle_area` | large messages as blocks that several processes share, in one reserved address range |
+//! | `fate` | does it pay to make bundles of such messages? |
 //! | `held`, `leave` | the bundles that a heap holds; those of which it copies what it has, to hold them no longer |
 //! | `idle` | heaps that hold many words of bundles while their processes sleep |
 //! | `made` | messages that lie on top of the heap, where they were built to be sent |
@@ -60,6 +61,7 @@ mod copy;
 mod due;
 mod emptying;
 mod evacuation;
+mod fate;
 pub mod fragment;
 mod gaps;
 mod gathering;

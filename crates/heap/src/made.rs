@@ -5,13 +5,14 @@
 //! becomes of the registers meanwhile, and be given up when the message has them. Parts that lie in bundles are held, not copied. Where the message is to be made in the
 //! usual way after all, they are the heap's, as ever.
 
-use crate::bundle::{self, Bundle, HOLD_WORDS, LEAST_WORDS, hold_in};
+use crate::bundle::{self, Bundle, HOLD_WORDS, LARGE_WORDS, LEAST_WORDS, hold_in};
+use crate::fate;
 use crate::lasting::Lasting;
 use crate::meter::{self, Work};
 use crate::phases::{self, Phase};
 use crate::transfer::Growing;
 use crate::{Fragment, Heap, Payload};
-use myriad_term::{Magic, Term, copy};
+use myriad_term::{Term, copy};
 use std::ptr;
 
 /// The words in which a message was built.
@@ -93,8 +94,9 @@ unsafe fn payload_with_parts<const BUNDLES: bool>(built: Built, term: Term, limi
     let (words, lasting) = (built.words, Lasting::now());
     let mut held = Bundles::default();
     // SAFETY: the caller's promise.
-    let parts =
-        phases::measured(Phase::Size, || unsafe { size_of_parts::<BUNDLES>(built, lasting, limit, &mut held) })?;
+    let parts = phases::measured(Phase::Size, || unsafe {
+        size_of_parts::<BUNDLES>((built, term), lasting, limit, &mut held)
+    })?;
     let mut fragment = Fragment::with_capacity(words + parts + held.count * HOLD_WORDS);
     let term = phases::measured(Phase::Copy, || {
         let to = fragment.alloc(words).as_ptr().cast::<Term>();
@@ -110,7 +112,7 @@ unsafe fn payload_with_parts<const BUNDLES: bool>(built: Built, term: Term, limi
         }
     });
     // SAFETY: heap/BU1: the heap holds what its terms lie in.
-    held.each(|at| unsafe { hold_in(&mut Growing(&mut fragment), Magic::clone(&Bundle::at(at))) });
+    held.each(|at| unsafe { hold_in(&mut Growing(&mut fragment), bundle::again(&Bundle::at(at))) });
     meter::count(Work::Copy, 1);
     meter::count(Work::CopiedWord, (words + parts) as u64);
     // SAFETY: heap/PL1: what was built lies in the fragment, and so do the copies of its parts.
@@ -148,29 +150,36 @@ impl Bundles {
 /// The words are initialised, and whole objects.
 #[inline(always)]
 unsafe fn size_of_parts<const BUNDLES: bool>(
-    built: Built,
+    (built, term): (Built, Term),
     lasting: Lasting,
     limit: usize,
     held: &mut Bundles,
 ) -> Option<usize> {
     let mut parts = 0;
     // SAFETY: the caller's promise.
-    for term in unsafe { built.terms() } {
+    for part in unsafe { built.terms() } {
         // Headers count as immediate terms.
-        if term.is_immediate() || built.holds(*term) {
+        if part.is_immediate() || built.holds(*part) {
             continue;
         }
-        if BUNDLES && bundle::is_bundled(term.object_ptr()) {
-            held.add(term.object_ptr())?;
+        if BUNDLES && bundle::is_bundled(part.object_ptr()) {
+            held.add(part.object_ptr())?;
             continue;
         }
         parts += if BUNDLES {
-            bundle::small_size(*term, |at| lasting.holds(at)).ok()?
+            bundle::small_size(*part, LARGE_WORDS, |at| lasting.holds(at)).ok()?
         } else {
-            copy::size_within(*term, limit - parts, |at| lasting.holds(at))?
+            copy::size_within(*part, limit - parts, |at| lasting.holds(at))?
         };
     }
-    (!BUNDLES || built.words + parts < LEAST_WORDS).then_some(parts)
+    if BUNDLES && built.words + parts >= LEAST_WORDS {
+        let kind = fate::Kind::of(term);
+        if built.words + parts >= LARGE_WORDS || kind.pays() {
+            return None;
+        }
+        kind.was_copied();
+    }
+    Some(parts)
 }
 
 /// Moves what was built to other words: where the term leads then.

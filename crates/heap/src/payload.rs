@@ -22,7 +22,7 @@
 //! });
 //! ```
 
-use crate::bundle::Beyond;
+use crate::bundle::{Beyond, Rule};
 use crate::lasting::Lasting;
 use crate::meter::{self, Work};
 use crate::phases;
@@ -120,20 +120,20 @@ impl Payload {
         Some(Payload::counted(Fragment::copy_within(term, limit)?))
     }
 
-    /// The same, if it has nothing to do with bundles, where these are in use.
+    /// The same, if it has nothing to do with bundles, where these are in use and terms of `least` words become some.
     #[inline]
-    pub(crate) fn copy_small(term: TermRef<'_>) -> Result<(Payload, usize), Beyond> {
+    pub(crate) fn copy_small(term: TermRef<'_>, least: usize) -> Result<(Payload, usize), Beyond> {
         // Where parts are measured it is done elsewhere.
         if term.is_immediate() || phases::is_on() {
             return Err(Beyond::Large);
         }
-        Fragment::copy_small(term, Lasting::now()).map(Payload::counted)
+        Fragment::copy_small(term, least, Lasting::now()).map(Payload::counted)
     }
 
-    /// The same of a term that has; `None` if more than `limit` words would be copied.
-    pub(crate) fn copy_beyond(term: TermRef<'_>, limit: usize) -> Option<(Payload, usize)> {
+    /// The same of a term that has, by a rule; `None` if more than `limit` words would be copied.
+    pub(crate) fn copy_beyond(term: TermRef<'_>, limit: usize, rule: Rule) -> Option<(Payload, usize)> {
         let lasting = Lasting::now();
-        Fragment::bundled_copy_within(term, limit, |at| lasting.holds(at)).map(Payload::counted)
+        Fragment::bundled_copy_within(term, limit, rule, |at| lasting.holds(at)).map(Payload::counted)
     }
 
     #[inline(always)]

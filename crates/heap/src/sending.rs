@@ -1,39 +1,32 @@
-//! What a process sends, places to be shared, or gets of its parent: copies, or bundles where these are in use.
+//! What a process sends, places to be shared, or gets as an argument: copies, or bundles where these are in use.
 //!
 //! What is sent is most often something large in a small tuple, or in two (`{Tag, N, Data}`, `{'$gen_cast', {put, Data}}`), in a short list, a map of few keys or a fun,
-//! and it is the large part that is sent again, in another one. So the large parts of what is small become bundles of their own.
+//! and it is the large part that is sent again, in another one. So the large parts of what is small become bundles of their own. What is not large becomes one only where that pays
+//! (`fate.rs`).
 
 use crate::account::Class;
 use crate::block;
-use crate::bundle::{self, Beyond, Bundle, Sharing};
+use crate::bundle::{self, Beyond, Bundle, LARGE_WORDS, LEAST_WORDS, Rule, Sharing};
+use crate::fate;
 use crate::lasting::Lasting;
 use crate::literal::is_literal;
 use crate::transfer::Growing;
 use crate::{Fragment, Heap, Payload, copy_term};
 use myriad_term::{Arena, Boxed, Build, Kind, Magic, Term, TermRef, copy};
 
-/// Words from which on a part becomes a bundle of its own.
+/// Words from which on a part of what is to become a bundle becomes one of its own.
 const PART_WORDS: usize = if cfg!(test) { 60 } else { 256 };
 /// Elements of a small tuple or list, values of a small map, free variables of a small fun, at most.
 const WIDTH: usize = 8;
 /// Small ones within each other.
 const DEPTH: usize = 3;
 
-/// Is this a part that would become a bundle of its own?
-fn is_large(part: Term, lasting: Lasting) -> bool {
-    let stays = |at: *const u64| lasting.holds(at) || bundle::is_bundled(at);
-    !part.is_immediate() && copy::size_within(part, PART_WORDS, stays).is_none()
-}
-
-/// Which of these would? A bit for each, of [`WIDTH`] at most.
-fn large_ones(parts: &[Term], lasting: Lasting) -> u8 {
-    parts.iter().enumerate().fold(0, |large, (i, part)| large | u8::from(is_large(*part, lasting)) << i)
-}
-
 /// Small terms whose large parts are bundles, on their way into a message.
 struct Parts<'a> {
     arena: &'a Arena,
     lasting: Lasting,
+    /// By which a part becomes a bundle.
+    rule: Rule,
     /// What holds the parts.
     memory: Vec<Payload>,
     /// Words that were copied.
@@ -56,7 +49,7 @@ impl Heap {
         if !bundle::in_use() {
             return Payload::copy_within(term, limit);
         }
-        match Payload::copy_small(term) {
+        match Payload::copy_small(term, LEAST_WORDS) {
             Ok(small) => Some(small),
             Err(beyond) => self.bundled_payload(term, beyond, limit),
         }
@@ -71,7 +64,7 @@ impl Heap {
         {
             return (term, 0);
         }
-        let shared = self.bundled_payload(term, Beyond::Large, usize::MAX);
+        let shared = self.sent_before(term).or_else(|| self.payload_by(term, usize::MAX, Rule::ALWAYS));
         shared.map_or((term, 0), |(payload, words)| (payload.attach(self), words))
     }
 
@@ -84,32 +77,49 @@ impl Heap {
             // SAFETY: heap/BU1: the heap holds what its terms lie in; heap/PL1: the fragment does then.
             return unsafe {
                 let bundle = Bundle::at(term.object_ptr());
-                Some((Payload::of(term, Fragment::holding(Magic::clone(&bundle))), 0))
+                Some((Payload::of(term, Fragment::holding(bundle::again(&bundle))), 0))
             };
         }
         if beyond == Beyond::Refers {
-            return Payload::copy_beyond(term, limit);
+            return Payload::copy_beyond(term, limit, Rule::LARGE);
         }
-        if let Some((copy, bundle)) = self.held().and_then(|held| held.sent_before(term)) {
-            // SAFETY: heap/PL1: the fragment holds the bundle.
-            return Some((unsafe { Payload::of(copy, Fragment::holding(bundle)) }, 0));
+        if let Some(sent_before) = self.sent_before(term) {
+            return Some(sent_before);
         }
-        let arena = Arena::new();
-        let mut parts =
-            Parts { arena: &arena, lasting: Lasting::now(), memory: Vec::new(), words: 0, limit: Some(limit) };
-        match self.of_parts(term, DEPTH, &mut parts) {
-            Some(small) => parts.payload(small),
-            None => self.noted_payload(term, limit),
+        let kind = fate::Kind::of(term);
+        if kind.pays() {
+            kind.is_tried();
+            return self.payload_by(term, limit, Rule { least: LEAST_WORDS, kind: Some(kind) });
+        }
+        kind.was_copied();
+        match Payload::copy_small(term, LARGE_WORDS) {
+            Ok(copied) => Some(copied),
+            Err(_) => self.payload_by(term, limit, Rule::LARGE),
         }
     }
 
-    /// A copy of a term, of which it is noted that it was sent if it is a bundle.
-    fn noted_payload(&mut self, term: Term, limit: usize) -> Option<(Payload, usize)> {
-        let (payload, words) = Payload::copy_beyond(term, limit)?;
-        if words >= bundle::LEAST_WORDS
-            && !is_literal(term.object_ptr())
-            && bundle::is_bundled(payload.term().object_ptr())
-        {
+    /// The bundle of a term that was sent before, and is not copied.
+    fn sent_before(&self, term: Term) -> Option<(Payload, usize)> {
+        let (copy, bundle) = self.held()?.sent_before(term)?;
+        // SAFETY: heap/PL1: the fragment holds the bundle.
+        Some((unsafe { Payload::of(copy, Fragment::holding(bundle)) }, 0))
+    }
+
+    /// A copy of a term, or of what is small with its large parts as bundles, by a rule.
+    fn payload_by(&mut self, term: Term, limit: usize, rule: Rule) -> Option<(Payload, usize)> {
+        let arena = Arena::new();
+        let lasting = Lasting::now();
+        let mut parts = Parts { arena: &arena, lasting, rule, memory: Vec::new(), words: 0, limit: Some(limit) };
+        match self.of_parts(term, DEPTH, &mut parts) {
+            Some(small) => parts.payload(small),
+            None => self.noted_payload(term, limit, rule),
+        }
+    }
+
+    /// A copy of a term, by a rule. It is noted that it was sent if it is a bundle.
+    fn noted_payload(&mut self, term: Term, limit: usize, rule: Rule) -> Option<(Payload, usize)> {
+        let (payload, words) = Payload::copy_beyond(term, limit, rule)?;
+        if words >= rule.least && !is_literal(term.object_ptr()) && bundle::is_bundled(payload.term().object_ptr()) {
             // SAFETY: the payload holds the bundle and is there; the entry holds it too.
             let (copy, bundle) = unsafe { (payload.term().assume_held(), Bundle::at(payload.term().object_ptr())) };
             self.held_mut().note_sent(term, copy, Magic::clone(&bundle));
@@ -144,7 +154,7 @@ impl Heap {
             _ => return None,
         };
         let (kept, slots) = object.slots().split_at_checked(first).filter(|(_, slots)| slots.len() <= WIDTH)?;
-        let large = large_ones(slots, parts.lasting);
+        let large = parts.large_ones(slots);
         if large == 0 {
             return None;
         }
@@ -160,7 +170,7 @@ impl Heap {
             *elements.get_mut(length)? = head;
             (length, tail) = (length + 1, rest);
         }
-        let large = large_ones(&elements[..length], parts.lasting);
+        let large = parts.large_ones(&elements[..length]);
         if large == 0 {
             return None;
         }
@@ -189,7 +199,7 @@ impl Heap {
         {
             return small;
         }
-        let made = parts.limit.and_then(|limit| self.noted_payload(term, limit));
+        let made = parts.limit.and_then(|limit| self.noted_payload(term, limit, parts.rule));
         parts.limit = made.as_ref().and_then(|(_, words)| parts.limit?.checked_sub(*words));
         let Some((payload, words)) = made else { return Term::NIL };
         // SAFETY: the payload is kept beside the terms that refer to it.
@@ -201,6 +211,18 @@ impl Heap {
 }
 
 impl Parts<'_> {
+    /// Is this a part that would become a bundle of its own?
+    fn is_large(&self, part: Term) -> bool {
+        let stays = |at: *const u64| self.lasting.holds(at) || bundle::is_bundled(at);
+        let most = PART_WORDS.max(self.rule.least) - 1;
+        !part.is_immediate() && copy::size_within(part, most, stays).is_none()
+    }
+
+    /// Which of these would? A bit for each, of [`WIDTH`] at most.
+    fn large_ones(&self, parts: &[Term]) -> u8 {
+        parts.iter().enumerate().fold(0, |large, (i, part)| large | u8::from(self.is_large(*part)) << i)
+    }
+
     /// A copy of what is small, whose large parts these are; `None`: there are too many words to copy.
     fn payload(self, small: TermRef<'_>) -> Option<(Payload, usize)> {
         self.limit?;
@@ -216,6 +238,28 @@ impl Parts<'_> {
     }
 }
 
+impl Heap {
+    /// Words that a term of this heap takes as the argument of a process that has another one; `None`: it is to be a bundle, or refers to some.
+    pub fn handed_down_size(&self, term: Term) -> Option<usize> {
+        let lasting = Lasting::now();
+        let lasts = |at: *const u64| lasting.holds(at);
+        if !bundle::in_use() || term.is_immediate() {
+            return Some(copy::size(term, lasts));
+        }
+        let words = bundle::small_size(term, LARGE_WORDS, lasts).ok()?;
+        let becomes_one = || self.held().is_some_and(|held| held.has_sent(term)) || fate::Kind::of(term).pays();
+        (words < LEAST_WORDS || !becomes_one()).then_some(words)
+    }
+
+    /// A term of this heap as such an argument.
+    pub fn hand_down(&mut self, term: Term, heap: &mut Heap) -> Term {
+        if bundle::in_use() && self.handed_down_size(term).is_none() {
+            return self.payload(term).0.attach(heap);
+        }
+        copy_term(term, heap)
+    }
+}
+
 /// Words that [`adopt`] needs in a heap's block for a term.
 #[inline]
 pub fn adopted_size(term: TermRef<'_>) -> usize {
@@ -224,7 +268,7 @@ pub fn adopted_size(term: TermRef<'_>) -> usize {
     }
     let lasting = Lasting::now();
     if bundle::in_use() {
-        return bundle::small_size(term, |at| lasting.holds(at)).unwrap_or(0);
+        return bundle::small_size(term, LARGE_WORDS, |at| lasting.holds(at)).unwrap_or(0);
     }
     copy::size(term, |at| lasting.holds(at))
 }
@@ -234,7 +278,7 @@ pub fn adopted_size(term: TermRef<'_>) -> usize {
 pub fn adopt(term: TermRef<'_>, heap: &mut Heap) -> Term {
     if bundle::in_use() && !term.is_immediate() {
         let lasting = Lasting::now();
-        if bundle::small_size(term, |at| lasting.holds(at)).is_err() {
+        if bundle::small_size(term, LARGE_WORDS, |at| lasting.holds(at)).is_err() {
             return Payload::copy(term).attach(heap);
         }
     }

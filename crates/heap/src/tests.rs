@@ -726,7 +726,7 @@ fn no_bundle_comes_to_count_what_goes(area: &LiteralArea, literal: Term) {
     let items: Vec<Term> = (0..50).flat_map(|_| [literal, lasts]).collect();
     let list = heap.list(&items);
     let lasting = crate::lasting::Lasting::now();
-    let (term, fragment, words) = Fragment::bundled_copy_of(list, |at| lasting.holds(at));
+    let (term, fragment, words) = Fragment::bundled_copy_of(list, crate::bundle::Rule::ALWAYS, |at| lasting.holds(at));
     assert_eq!((words, crate::bundle::is_bundled(term.object_ptr())), (300, true));
     assert!(!area.is_counted() && other.is_counted());
     drop(fragment);

@@ -1,7 +1,7 @@
 //! Copying terms between heaps: `term::copy`, with literals left where they are, unless they are about to go.
 
 use crate::Fragment;
-use crate::bundle::{self, Beyond, HOLD_WORDS, Sharing, hold_in};
+use crate::bundle::{self, Beyond, HOLD_WORDS, LARGE_WORDS, LEAST_WORDS, Rule, Sharing, hold_in};
 use crate::lasting::Lasting;
 use crate::phases::{self, Phase};
 use myriad_term::{Alloc, Magic, Term, TermRef, copy};
@@ -48,18 +48,24 @@ impl Fragment {
             return Some(Fragment::measured_copy_of(term, |at| lasting.holds(at)));
         }
         if bundle::in_use() {
-            let small = Fragment::copy_small(term, lasting);
-            return Some(small.unwrap_or_else(|_| Fragment::bundled_copy_of(term, |at| lasting.holds(at))));
+            let small = Fragment::copy_small(term, LARGE_WORDS, lasting);
+            return Some(
+                small.unwrap_or_else(|_| Fragment::bundled_copy_of(term, Rule::LARGE, |at| lasting.holds(at))),
+            );
         }
         let words = copy::size_within(term, limit, |at| lasting.holds(at))?;
         // SAFETY: the size of the same term with the same predicate.
         Some(unsafe { Fragment::copy_of_size(term, words, lasting) })
     }
 
-    /// A copy of a term that has nothing to do with bundles, where these are in use.
+    /// A copy of a term that has nothing to do with bundles, where these are in use and terms of `least` words become some.
     #[inline]
-    pub(crate) fn copy_small(term: TermRef<'_>, lasting: Lasting) -> Result<(Term, Option<Fragment>, usize), Beyond> {
-        let words = bundle::small_size(term, |at| lasting.holds(at))?;
+    pub(crate) fn copy_small(
+        term: TermRef<'_>,
+        least: usize,
+        lasting: Lasting,
+    ) -> Result<(Term, Option<Fragment>, usize), Beyond> {
+        let words = bundle::small_size(term, least, |at| lasting.holds(at))?;
         // SAFETY: the size of the same term with the same predicate.
         Ok(unsafe { Fragment::copy_of_size(term, words, lasting) })
     }
@@ -82,21 +88,26 @@ impl Fragment {
         lasts: impl Fn(*const u64) -> bool + Copy,
     ) -> (Term, Option<Fragment>, usize) {
         let words = phases::measured(Phase::Size, || {
-            if bundle::in_use() { bundle::small_size(term, lasts).ok() } else { Some(copy::size(term, lasts)) }
+            if bundle::in_use() {
+                bundle::small_size(term, LARGE_WORDS, lasts).ok()
+            } else {
+                Some(copy::size(term, lasts))
+            }
         });
-        let Some(words) = words else { return Fragment::bundled_copy_of(term, lasts) };
+        let Some(words) = words else { return Fragment::bundled_copy_of(term, Rule::LARGE, lasts) };
         let mut fragment = Fragment::with_capacity(words);
         // SAFETY: as in `copy_within`.
         let term = phases::measured(Phase::Copy, || unsafe { fragment.copied(term, words, lasts) });
         (term, (words > 0).then_some(fragment), words)
     }
 
-    /// A copy of a term that needs memory: a bundle, or a fragment which holds those that the term lies in or refers to.
+    /// A copy of a term that needs memory: a bundle, by a rule, or a fragment which holds those that the term lies in or refers to.
     pub(crate) fn bundled_copy_of(
         term: TermRef<'_>,
+        rule: Rule,
         lasts: impl Fn(*const u64) -> bool,
     ) -> (Term, Option<Fragment>, usize) {
-        let copy = Fragment::bundled_copy_within(term, usize::MAX, lasts);
+        let copy = Fragment::bundled_copy_within(term, usize::MAX, rule, lasts);
         copy.expect("no term has as many words as there are addresses")
     }
 
@@ -105,10 +116,12 @@ impl Fragment {
     pub(crate) fn bundled_copy_within(
         term: TermRef<'_>,
         limit: usize,
+        rule: Rule,
         lasts: impl Fn(*const u64) -> bool,
     ) -> Option<(Term, Option<Fragment>, usize)> {
         let sharing = phases::measured(Phase::Size, || Sharing::within(term, limit, lasts))?;
-        if let Some((term, bundle, words)) = sharing.bundle() {
+        sharing.sent_again();
+        if let Some((term, bundle, words)) = sharing.bundle(rule) {
             return Some((term, Some(Fragment::holding(bundle)), words));
         }
         let words = sharing.copied_words();
@@ -130,8 +143,8 @@ impl Fragment {
         if let Some(term) = term.as_immediate() {
             return (term, None);
         }
-        if bundle::in_use() && bundle::small_size(term, nothing).is_err() {
-            let (term, fragment, _) = Fragment::bundled_copy_of(term, nothing);
+        if bundle::in_use() && bundle::small_size(term, LEAST_WORDS, nothing).is_err() {
+            let (term, fragment, _) = Fragment::bundled_copy_of(term, Rule::ALWAYS, nothing);
             return (term, fragment);
         }
         let words = copy::size(term, nothing);

@@ -77,8 +77,16 @@ impl SpawnOptions {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooManyProcesses;
 
-/// Of a process that gets copies of its arguments.
-fn state(export: &'static Export, args: &[TermRef<'_>], options: &SpawnOptions) -> OwnerState {
+/// Of a process that gets copies of its arguments, terms of the parent's heap.
+fn state(parent: &mut Heap, export: &'static Export, args: &[Term], options: &SpawnOptions) -> OwnerState {
+    let words = args.iter().filter_map(|a| parent.handed_down_size(*a)).sum();
+    let mut heap = Heap::with_room(&options.heap, words);
+    let saved_x = args.iter().map(|a| parent.hand_down(*a, &mut heap)).collect();
+    state_with(heap, saved_x, export, options)
+}
+
+/// The same without a parent.
+fn orphaned_state(export: &'static Export, args: &[TermRef<'_>], options: &SpawnOptions) -> OwnerState {
     let words: usize = args.iter().map(|a| myriad_heap::adopted_size(*a)).sum();
     let mut heap = Heap::with_room(&options.heap, words);
     let saved_x = args.iter().map(|a| myriad_heap::adopt(*a, &mut heap)).collect();
@@ -119,7 +127,7 @@ pub fn spawn_orphan(
     options: &SpawnOptions,
 ) -> Result<Pid, TooManyProcesses> {
     let made = vm.processes.insert(|pid| {
-        let mut state = state(export, args, options);
+        let mut state = orphaned_state(export, args, options);
         state.group_leader = pid.term();
         Box::new(Process::new(pid, options.priority, options.system, 0, state))
     });
@@ -139,7 +147,11 @@ impl Ctx<'_> {
     ) -> Result<Pid, TooManyProcesses> {
         let (vm, parent) = (self.vm, self.pid());
         let shares = shared::is_on() && !self.sched.dirty;
-        let mut new = if shares { sharing_state(export, args, &options) } else { state(export, args, &options) };
+        let mut new = if shares {
+            sharing_state(export, args, &options)
+        } else {
+            state(&mut self.state.heap, export, args, &options)
+        };
         self.pay_for_copy(new.heap.used_words());
         if let Some([m, f, a]) = applied(export.mfa, args)
             && let (Some(module), Some(function), Some(n)) = (m.as_atom(), f.as_atom(), a.list_length())

@@ -1,6 +1,6 @@
 //! Bundles as heaps hold and leave them.
 
-use crate::bundle::LEAST_WORDS;
+use crate::bundle::{LEAST_WORDS, Rule};
 use crate::{Fragment, Heap, Message, Payload, Roots, Settings, account};
 use myriad_term::{Build, SharedBinary, Term, TermRef};
 use std::sync::Mutex;
@@ -41,7 +41,7 @@ fn held_by(heap: &Heap) -> Vec<usize> {
 }
 
 pub(crate) fn sent(term: TermRef<'_>) -> Message {
-    let (term, fragment, _) = Fragment::bundled_copy_of(term, crate::is_literal);
+    let (term, fragment, _) = Fragment::bundled_copy_of(term, Rule::ALWAYS, crate::is_literal);
     let payload = match fragment {
         // SAFETY: as `bundled_copy_of` says.
         Some(fragment) => unsafe { Payload::of(term, fragment) },

@@ -1,0 +1,106 @@
+//! Does it pay to make bundles of such messages? Learned from what became of those before.
+//!
+//! A bundle of some hundred words costs more than a copy, and gives that back when it is sent again (docs/heaps.md, "From how many words on"). Whether it will be
+//! nobody can see in a term; but messages of a program are of few kinds, by their tags and shapes, and one is treated as the other. So of each kind it is remembered how many of its
+//! bundles were never sent again, against those that were. A kind of which many were wasted is copied, as with private heaps, but for one of [`TRIAL`], which
+//! tell when that changes.
+//!
+//! Kinds are hashed to few places, and all threads share these. Two kinds at one place, or a count that is lost when two threads write it, cost time and nothing else.
+
+use myriad_sync::atomic::{AtomicU8, Ordering};
+use myriad_term::{Kind as TermKind, Term};
+use std::cell::Cell;
+
+/// Places for kinds.
+const PLACES: usize = 1024;
+/// Bundles of a kind that were wasted, less what those that were not have made up for, from which on no more are made; and the most that count.
+const TOO_MANY: u8 = 8;
+const MOST: u8 = 2 * TOO_MANY;
+/// For how many wasted bundles one makes up that is sent again.
+const WORTH: u8 = 2;
+/// After so many messages that were copied the next one becomes a bundle, whatever its kind. (No small multiple: kinds may take turns.)
+const TRIAL: u32 = 251;
+/// Elements of a message that count for its kind.
+const TOLD: usize = 4;
+
+/// How many bundles were wasted.
+static WASTED: [AtomicU8; PLACES] = [const { AtomicU8::new(0) }; PLACES];
+
+thread_local! {
+    /// Messages copied since the last trial.
+    static COPIED: Cell<u32> = const { Cell::new(0) };
+}
+
+/// A kind of message, by its place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Kind(u16);
+
+/// What a term shows at first sight: an atom itself, of a tuple its arity and tag, else what it is.
+fn look(term: Term, depth: usize) -> u64 {
+    if let Some(atom) = term.as_atom() {
+        return atom.term().raw();
+    }
+    let Some(object) = term.as_boxed() else {
+        return if term.is_cons() { 1 } else { 2 };
+    };
+    match object.kind() {
+        TermKind::Tuple => {}
+        TermKind::Map => return 3,
+        TermKind::Fun => return 4,
+        _ => return 5,
+    }
+    let slots = object.slots();
+    let told = if depth == 0 { TOLD } else { 1 };
+    slots.iter().take(told).fold(slots.len() as u64, |sum, slot| {
+        let seen = if depth < 2 { look(*slot, depth + 1) } else { 0 };
+        (sum ^ seen).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+    })
+}
+
+impl Kind {
+    /// That of a term.
+    pub(crate) fn of(term: Term) -> Kind {
+        let hash = look(term, 0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        Kind((hash >> (u64::BITS - PLACES.ilog2())) as u16)
+    }
+
+    fn wasted(self) -> &'static AtomicU8 {
+        &WASTED[usize::from(self.0)]
+    }
+
+    /// Is a message of this kind to become a bundle?
+    pub(crate) fn pays(self) -> bool {
+        // Relaxed, here and below: a count that orders nothing.
+        self.wasted().load(Ordering::Relaxed) < TOO_MANY || COPIED.get() >= TRIAL
+    }
+
+    /// One was copied.
+    pub(crate) fn was_copied(self) {
+        COPIED.set(COPIED.get() + 1);
+    }
+
+    /// One is to become a bundle.
+    pub(crate) fn is_tried(self) {
+        COPIED.set(if COPIED.get() >= TRIAL { 0 } else { COPIED.get() });
+    }
+
+    /// A bundle of this kind has gone that was never sent again.
+    pub(crate) fn was_wasted(self) {
+        let wasted = self.wasted().load(Ordering::Relaxed);
+        if wasted < MOST {
+            self.wasted().store(wasted + 1, Ordering::Relaxed);
+        }
+    }
+
+    /// One is sent again, for the first time.
+    pub(crate) fn was_worth_it(self) {
+        let wasted = self.wasted().load(Ordering::Relaxed);
+        if wasted > 0 {
+            self.wasted().store(wasted.saturating_sub(WORTH), Ordering::Relaxed);
+        }
+        if wasted >= TOO_MANY {
+            // It was a trial: the next one comes soon.
+            COPIED.set(TRIAL);
+        }
+    }
+}
