@@ -80,8 +80,8 @@ pub(crate) struct Bundle {
     areas: Box<[AreaHold]>,
     /// The kind of message that it was made of, if that is to learn of it.
     kind: Option<fate::Kind>,
-    /// Has it paid ([`Bundle::pays`])?
-    has_paid: AtomicBool,
+    /// Has that learned what there is to learn?
+    is_told: AtomicBool,
 }
 
 // SAFETY: a bundle owns its block, which nobody writes, and the counts in its chain.
@@ -124,11 +124,17 @@ impl Bundle {
     pub(crate) fn pays(&self) {
         // Relaxed: it orders nothing, and may be noticed twice.
         if let Some(kind) = self.kind
-            && !self.has_paid.load(Ordering::Relaxed)
+            && !self.is_told.load(Ordering::Relaxed)
         {
-            self.has_paid.store(true, Ordering::Relaxed);
+            self.is_told.store(true, Ordering::Relaxed);
             kind.was_worth_it();
         }
+    }
+
+    /// Nobody will know whether it would have paid.
+    pub(crate) fn tells_nothing(&self) {
+        // Relaxed: as above.
+        self.is_told.store(true, Ordering::Relaxed);
     }
 
     /// The counted bundle in which an address lies, without touching its count.
@@ -204,7 +210,7 @@ impl Drop for Bundle {
         crate::census::unlist(self.block.addr().get());
         // Relaxed: see `pays`.
         if let Some(kind) = self.kind
-            && !self.has_paid.load(Ordering::Relaxed)
+            && !self.is_told.load(Ordering::Relaxed)
         {
             kind.was_wasted();
         }
@@ -446,7 +452,7 @@ impl<'t, F: Fn(*const u64) -> bool> Sharing<'t, F> {
         });
         self.holds.each().for_each(|bundle| hold_in(&mut filling, Magic::clone(bundle)));
         let off_heap = filling.off_heap;
-        let bundle = Bundle { block, words, account, off_heap, areas, kind, has_paid: AtomicBool::new(false) };
+        let bundle = Bundle { block, words, account, off_heap, areas, kind, is_told: AtomicBool::new(false) };
         let counted = Magic::new(RefNumbers([0; 3]), bundle).into_raw();
         // SAFETY: the block's first word (BU3), which is no holder; the count is taken back once.
         unsafe {

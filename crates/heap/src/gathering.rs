@@ -1,6 +1,6 @@
 //! The roots of a marking of the one heap's old generation, process by process ([`crate::shared`]).
 //!
-//! A marking begins at what all processes refer to at one moment, when all stand. Those that have run since the collection before are asked then. The roots of the others lead to
+//! A marking begins at what all processes refer to at one moment, when all stand. Those that have run since the collection before, or for which signals wait, are asked then. The roots of the others lead to
 //! what is old, and stay as they are until they run: so they are asked at the stops that follow, some at each, and one that is about to run before that tells its roots
 //! itself.
 //!

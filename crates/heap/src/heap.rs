@@ -736,7 +736,9 @@ impl Drop for Heap {
             self.drop_fragments();
             block::give_of(self.start, self.block_words(), Class::Process, self.account);
             self.give_old();
-            self.rare = None;
+        }
+        if let Some(rare) = self.rare.take() {
+            rare.held.heap_ends();
         }
     }
 }

@@ -20,6 +20,8 @@ struct Hold {
     noted: usize,
     /// While it is found what the old generation refers to: has a collection found since the beginning that it refers to this one?
     kept: bool,
+    /// How many collections have found it, but for those that do not look at the old generation that refers to it.
+    survived: u8,
     bundle: Magic,
 }
 
@@ -27,22 +29,23 @@ impl Hold {
     /// Of a bundle whose count is the caller's.
     fn new(bundle: Magic) -> Option<Hold> {
         let addresses = bundle.get::<Bundle>()?.addresses();
-        Some(Hold { addresses, seen: [false; 2], noted: 0, kept: true, bundle })
+        Some(Hold { addresses, seen: [false; 2], noted: 0, kept: true, survived: 0, bundle })
     }
 
     fn words(&self) -> usize {
         self.addresses.len() / 8
     }
 
-    /// The bundle is kept: what is long would have been copied by collections.
-    fn pays_if_long(&self) {
-        if self.words() >= LONG {
+    /// A collection has found that it is held. A long bundle has paid at the second one, for it would have been copied twice.
+    fn has_survived(&mut self) {
+        self.survived = self.survived.saturating_add(1);
+        if self.survived == 2 && self.words() >= LONG {
             self.bundle.get::<Bundle>().inspect(|bundle| bundle.pays());
         }
     }
 }
 
-/// Words from which on a bundle pays if it is kept.
+/// Words from which on a bundle pays that is kept.
 const LONG: usize = 1024;
 
 /// A word that leads to a bundle, as the collection under way has left it.
@@ -303,9 +306,11 @@ impl Held {
         let found = std::mem::take(&mut self.found).into_values();
         for mut hold in std::mem::take(&mut self.holds).into_iter().chain(found) {
             let [young, old] = std::mem::take(&mut hold.seen);
+            if young || old {
+                hold.has_survived();
+            }
             if old {
                 hold.kept = true;
-                hold.pays_if_long();
                 words[1] += hold.words();
                 self.old.insert(hold.addresses.start, hold);
             } else if young {
@@ -342,6 +347,12 @@ impl Held {
         self.words += words[0];
         self.old_words = self.old_words + words[1] - words[0];
         words
+    }
+
+    /// The heap ends. Long bundles might have been kept for longer.
+    pub(crate) fn heap_ends(self) {
+        let long = self.all().filter(|hold| hold.words() >= LONG);
+        long.filter_map(|hold| hold.bundle.get::<Bundle>()).for_each(Bundle::tells_nothing);
     }
 
     /// Words of the bundles.

@@ -155,7 +155,7 @@ pub trait World {
     where
         Self: 'w;
 
-    /// Lists them. If only `active` ones are asked for: those that have run since the last collection ([`Heap::is_touched`]), or for which something has come.
+    /// Lists them. If only `active` ones are asked for: those that have run since the last collection ([`Heap::is_touched`]), or for which signals wait.
     fn processes(&mut self, active: bool) -> Vec<Self::Process<'_>>;
 
     /// Lists up to so many of those whose place is this or a later one, in the order of places; also gives the place behind them, if there are more.

@@ -5,7 +5,7 @@
 use myriad_heap::shared::{self, InSignals, Stop, World};
 use myriad_heap::{Heap, MaxHeapSize, Payload, Roots, Settings, account};
 use myriad_term::{Build, SharedBinary, Term};
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::rc::Rc;
 use std::sync::Barrier;
 
@@ -44,19 +44,33 @@ impl Value {
     }
 }
 
+/// A message on its way.
+struct Signal {
+    term: Term,
+    value: Rc<Value>,
+    is_seen: bool,
+}
+
 /// A process.
 struct Process {
     heap: Heap,
     terms: Vec<Term>,
     values: Vec<Rc<Value>>,
     is_pinned: bool,
+    signals: VecDeque<Signal>,
 }
 
 impl Process {
     fn new() -> Process {
         let small = Rc::new(Value::Small(0));
         let heap = Heap::new(&Settings::default());
-        Process { heap, terms: vec![Term::small(0); 6], values: vec![small; 6], is_pinned: false }
+        Process {
+            heap,
+            terms: vec![Term::small(0); 6],
+            values: vec![small; 6],
+            is_pinned: false,
+            signals: VecDeque::new(),
+        }
     }
 
     /// Its heap, with room for a small object; nothing of it moves.
@@ -82,6 +96,12 @@ impl Process {
 
     fn check(&self) {
         self.terms.iter().zip(&self.values).for_each(|(term, value)| value.check(*term));
+        self.signals.iter().for_each(|signal| signal.value.check(signal.term));
+    }
+
+    /// What stays where it is while it is pinned.
+    fn places(&self) -> Vec<u64> {
+        self.terms.iter().chain(self.signals.iter().map(|signal| &signal.term)).map(|term| term.raw()).collect()
     }
 }
 
@@ -107,14 +127,26 @@ impl shared::Process for One<'_> {
         visit(&mut self.0.heap, &mut roots);
     }
 
-    fn each_in_signals(_: &mut [&mut Self], _: InSignals, _: &mut dyn FnMut(*mut u64)) {}
+    // Once each, as in the VM (heap.shared/SH5).
+    fn each_in_signals(processes: &mut [&mut Self], which: InSignals, visit: &mut dyn FnMut(*mut u64)) {
+        for signal in processes.iter_mut().flat_map(|process| &mut process.0.signals) {
+            if which == InSignals::All || !signal.is_seen {
+                signal.is_seen |= which == InSignals::New;
+                visit((&raw mut signal.term).cast());
+            }
+        }
+    }
 }
 
 impl World for All {
     type Process<'w> = One<'w>;
 
     fn processes(&mut self, active: bool) -> Vec<One<'_>> {
-        self.0.iter_mut().filter(|process| !active || process.heap.is_touched()).map(One).collect()
+        self.0
+            .iter_mut()
+            .filter(|process| !active || process.heap.is_touched() || !process.signals.is_empty())
+            .map(One)
+            .collect()
     }
 
     fn processes_from(&mut self, place: usize, most: usize) -> (Vec<One<'_>>, Option<usize>) {
@@ -199,15 +231,13 @@ fn run(seed: u64, steps: usize, [alone, asked, grown]: [usize; 3]) {
         if full {
             shared::request();
         }
-        let pinned: Vec<Vec<Term>> =
-            all.0.iter().map(|process| if process.is_pinned { process.terms.clone() } else { Vec::new() }).collect();
+        let pinned: Vec<Option<Vec<u64>>> =
+            all.0.iter().map(|process| process.is_pinned.then(|| process.places())).collect();
         // SAFETY: these are all processes.
         let help = unsafe { shared::collect(all, &Stop { together: &together, now_ns: &|| 0, alone, asked, grown }) };
         help.into_iter().for_each(|help| help.run());
         for (process, before) in all.0.iter().zip(pinned) {
-            assert!(
-                !process.is_pinned || process.terms.iter().zip(before).all(|(now, before)| now.raw() == before.raw())
-            );
+            assert!(before.is_none_or(|before| process.places() == before));
             process.check();
         }
     };
@@ -215,7 +245,23 @@ fn run(seed: u64, steps: usize, [alone, asked, grown]: [usize; 3]) {
         let i = draw.below(all.0.len());
         match draw.below(40) {
             0..25 if !all.0[i].is_pinned => make(&mut all.0[i], &mut draw, &binaries),
-            25..33 => {
+            25..29 => {
+                let (to, from) = (draw.below(all.0.len()), draw.below(6));
+                if !all.0[i].is_pinned {
+                    all.0[i].begin_to_run();
+                    let (term, value) = (all.0[i].terms[from], Rc::clone(&all.0[i].values[from]));
+                    all.0[to].heap.touch();
+                    all.0[to].signals.push_back(Signal { term, value, is_seen: false });
+                }
+            }
+            29..31 if !all.0[i].is_pinned => {
+                let place = draw.below(6);
+                all.0[i].begin_to_run();
+                if let Some(Signal { term, value, .. }) = all.0[i].signals.pop_front() {
+                    (all.0[i].terms[place], all.0[i].values[place]) = (term, value);
+                }
+            }
+            31..33 => {
                 let (to, from, place) = (draw.below(all.0.len()), draw.below(6), draw.below(6));
                 if !all.0[to].is_pinned && !all.0[i].is_pinned {
                     all.0[i].begin_to_run();

@@ -27,8 +27,12 @@ impl World for Stopped<'_> {
         Self: 'w;
 
     fn processes(&mut self, active: bool) -> Vec<One<'_>> {
-        // SAFETY: sched.safepoint/SF2.
-        let is_active = |process: &Process| unsafe { process.seen() }.heap.is_touched() || !process.has_no_signals();
+        let is_active = |process: &Process| {
+            // SAFETY: sched.safepoint/SF2.
+            let state = unsafe { process.seen() };
+            // Also with signals that have been visited: who is not asked for a marking's roots now tells them without these.
+            state.heap.is_touched() || !process.has_no_signals() || state.unhandled.is_some()
+        };
         self.0.all().filter(|process| !active || is_active(process)).map(One).collect()
     }
 
