@@ -1,9 +1,9 @@
 //! Does it pay to make bundles of such messages? Learned from what became of those before.
 //!
 //! A bundle of some hundred words costs more than a copy, and gives that back when it is sent again (docs/heaps.md, "From how many words on"). Whether it will be
-//! nobody can see in a term; but messages of a program are of few kinds, by their tags and shapes, and one is treated as the other. So of each kind it is remembered how many of its
-//! bundles were never sent again, against those that were. A kind of which many were wasted is copied, as with private heaps, but for one of [`TRIAL`], which
-//! tell when that changes.
+//! nobody can see in a term; but messages of a program are of few kinds, by their tags and shapes, and one is treated as the other. So each kind has a saturating counter, as branch
+//! predictors have: of its bundles that were wasted, for nobody sent them again or kept them though they were long, less those that were not. A kind of which many were wasted is copied, as with private
+//! heaps, but for one message after [`TRIAL`] copied ones, which tells when that changes.
 //!
 //! Kinds are hashed to few places, and all threads share these. Two kinds at one place, or a count that is lost when two threads write it, cost time and nothing else.
 
@@ -16,9 +16,9 @@ const PLACES: usize = 1024;
 /// Bundles of a kind that were wasted, less what those that were not have made up for, from which on no more are made; and the most that count.
 const TOO_MANY: u8 = 8;
 const MOST: u8 = 2 * TOO_MANY;
-/// For how many wasted bundles one makes up that is sent again.
+/// For how many wasted bundles one makes up that has paid.
 const WORTH: u8 = 2;
-/// After so many messages that were copied the next one becomes a bundle, whatever its kind. (No small multiple: kinds may take turns.)
+/// After so many messages that a thread has copied the next one becomes a bundle. (A prime: kinds may take turns.)
 const TRIAL: u32 = 251;
 /// Elements of a message that count for its kind.
 const TOLD: usize = 4;
@@ -74,17 +74,14 @@ impl Kind {
         self.wasted().load(Ordering::Relaxed) < TOO_MANY || COPIED.get() >= TRIAL
     }
 
-    /// One was copied.
-    pub(crate) fn was_copied(self) {
-        COPIED.set(COPIED.get() + 1);
+    /// One becomes a bundle. If that is a trial, others are copied first before the next.
+    pub(crate) fn is_bundled(self) {
+        if self.wasted().load(Ordering::Relaxed) >= TOO_MANY {
+            COPIED.set(0);
+        }
     }
 
-    /// One is to become a bundle.
-    pub(crate) fn is_tried(self) {
-        COPIED.set(if COPIED.get() >= TRIAL { 0 } else { COPIED.get() });
-    }
-
-    /// A bundle of this kind has gone that was never sent again.
+    /// A bundle of this kind has gone that has not paid.
     pub(crate) fn was_wasted(self) {
         let wasted = self.wasted().load(Ordering::Relaxed);
         if wasted < MOST {
@@ -92,7 +89,7 @@ impl Kind {
         }
     }
 
-    /// One is sent again, for the first time.
+    /// One has paid.
     pub(crate) fn was_worth_it(self) {
         let wasted = self.wasted().load(Ordering::Relaxed);
         if wasted > 0 {
@@ -103,4 +100,9 @@ impl Kind {
             COPIED.set(TRIAL);
         }
     }
+}
+
+/// A message was copied whose kind does not pay.
+pub(crate) fn was_copied() {
+    COPIED.set(COPIED.get().saturating_add(1));
 }

@@ -1,7 +1,7 @@
 //! The bundles that a heap holds: which of its generations refer to each, as its collections find.
 //!
-//! HB1. A heap holds each bundle in which a term of its lies (heap/BU1): from the moment when the message's memory joins it until a collection
-//!      finds no word that leads there; or a bundle that it holds does, until a collection finds a word of the heap's own that leads there.
+//! HB1. A heap holds each bundle in which a term of its lies (heap/BU1): from the moment when the message's memory joins it, or a collection has it
+//!      take the place of what it is a copy of ([`Held::replace_sent`]), until a collection finds no word that leads there; or a bundle that it holds does, until a collection finds a word of the heap's own that leads there.
 //!
 //! A minor collection does not look at the old generation, so what that refers to stays until a fullsweep, and a minor one has nothing to do with it.
 

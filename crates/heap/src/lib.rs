@@ -115,6 +115,5 @@ pub use message::Message;
 pub use payload::{Draft, Payload};
 pub use queue_link::{QueueLink, Queued};
 pub use roots::Roots;
-pub use sending::{adopt, adopted_size};
 pub use settings::{Architecture, MaxHeapSize, Settings};
 pub use transfer::{copied_size, copy_term};

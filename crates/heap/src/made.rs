@@ -177,7 +177,7 @@ unsafe fn size_of_parts<const BUNDLES: bool>(
         if built.words + parts >= LARGE_WORDS || kind.pays() {
             return None;
         }
-        kind.was_copied();
+        fate::was_copied();
     }
     Some(parts)
 }

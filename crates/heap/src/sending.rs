@@ -68,6 +68,7 @@ impl Heap {
         shared.map_or((term, 0), |(payload, words)| (payload.attach(self), words))
     }
 
+    /// The payload of a term that is no small one: it is a bundle, becomes one, or refers to some, or does not pay.
     #[inline(never)]
     fn bundled_payload(&mut self, term: Term, beyond: Beyond, limit: usize) -> Option<(Payload, usize)> {
         if term.is_immediate() {
@@ -88,10 +89,10 @@ impl Heap {
         }
         let kind = fate::Kind::of(term);
         if kind.pays() {
-            kind.is_tried();
+            kind.is_bundled();
             return self.payload_by(term, limit, Rule { least: LEAST_WORDS, kind: Some(kind) });
         }
-        kind.was_copied();
+        fate::was_copied();
         match Payload::copy_small(term, LARGE_WORDS) {
             Ok(copied) => Some(copied),
             Err(_) => self.payload_by(term, limit, Rule::LARGE),
@@ -189,10 +190,8 @@ impl Heap {
 
     /// A large part's bundle, or what is small with the bundles of its parts.
     fn part<'a>(&mut self, term: Term, depth: usize, parts: &mut Parts<'a>) -> TermRef<'a> {
-        if let Some((copy, bundle)) = self.held().and_then(|held| held.sent_before(term)) {
-            // SAFETY: heap/PL1: the fragment holds the bundle.
-            parts.memory.push(unsafe { Payload::of(copy, Fragment::holding(bundle)) });
-            return copy;
+        if let Some(sent_before) = self.sent_before(term) {
+            return parts.keep(sent_before);
         }
         if depth > 0
             && let Some(small) = self.of_parts(term, depth - 1, parts)
@@ -201,16 +200,20 @@ impl Heap {
         }
         let made = parts.limit.and_then(|limit| self.noted_payload(term, limit, parts.rule));
         parts.limit = made.as_ref().and_then(|(_, words)| parts.limit?.checked_sub(*words));
-        let Some((payload, words)) = made else { return Term::NIL };
-        // SAFETY: the payload is kept beside the terms that refer to it.
-        let copy = unsafe { payload.term().assume_held() };
-        parts.words += words;
-        parts.memory.push(payload);
-        copy
+        made.map_or(Term::NIL, |made| parts.keep(made))
     }
 }
 
-impl Parts<'_> {
+impl<'a> Parts<'a> {
+    /// A part, for which so many words were copied.
+    fn keep(&mut self, (part, words): (Payload, usize)) -> TermRef<'a> {
+        // SAFETY: the payload is kept beside the terms that refer to it.
+        let term = unsafe { part.term().assume_held() };
+        self.words += words;
+        self.memory.push(part);
+        term
+    }
+
     /// Is this a part that would become a bundle of its own?
     fn is_large(&self, part: Term) -> bool {
         let stays = |at: *const u64| self.lasting.holds(at) || bundle::is_bundled(at);
@@ -258,29 +261,4 @@ impl Heap {
         }
         copy_term(term, heap)
     }
-}
-
-/// Words that [`adopt`] needs in a heap's block for a term.
-#[inline]
-pub fn adopted_size(term: TermRef<'_>) -> usize {
-    if term.is_immediate() {
-        return 0;
-    }
-    let lasting = Lasting::now();
-    if bundle::in_use() {
-        return bundle::small_size(term, LARGE_WORDS, |at| lasting.holds(at)).unwrap_or(0);
-    }
-    copy::size(term, |at| lasting.holds(at))
-}
-
-/// A copy of a term as a heap's own, which is a bundle if it is large and these are in use; literals are not copied.
-#[inline]
-pub fn adopt(term: TermRef<'_>, heap: &mut Heap) -> Term {
-    if bundle::in_use() && !term.is_immediate() {
-        let lasting = Lasting::now();
-        if bundle::small_size(term, LARGE_WORDS, |at| lasting.holds(at)).is_err() {
-            return Payload::copy(term).attach(heap);
-        }
-    }
-    copy_term(term, heap)
 }

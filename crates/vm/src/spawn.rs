@@ -87,9 +87,9 @@ fn state(parent: &mut Heap, export: &'static Export, args: &[Term], options: &Sp
 
 /// The same without a parent.
 fn orphaned_state(export: &'static Export, args: &[TermRef<'_>], options: &SpawnOptions) -> OwnerState {
-    let words: usize = args.iter().map(|a| myriad_heap::adopted_size(*a)).sum();
+    let words = args.iter().map(|a| myriad_heap::copied_size(*a)).sum();
     let mut heap = Heap::with_room(&options.heap, words);
-    let saved_x = args.iter().map(|a| myriad_heap::adopt(*a, &mut heap)).collect();
+    let saved_x = args.iter().map(|a| myriad_heap::copy_term(*a, &mut heap)).collect();
     state_with(heap, saved_x, export, options)
 }
 
