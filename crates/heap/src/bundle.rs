@@ -341,8 +341,8 @@ pub(crate) enum Beyond {
 #[inline]
 pub(crate) fn small_size(term: TermRef<'_>, least: usize, lasts: impl Fn(*const u64) -> bool) -> Result<usize, Beyond> {
     let range = area::range();
-    let meets = Cell::new(false);
-    let words = copy::size_within(term, least - 1, |at| {
+    let meets = &Cell::new(false);
+    let words = copy::size_within(term, least - 1, move |at| {
         if range.holds(at) {
             meets.set(true);
             return true;

@@ -46,6 +46,9 @@ pub(crate) struct Range {
 }
 
 impl Range {
+    /// It has no addresses.
+    pub(crate) const NONE: Range = Range { base: 0, len: 0 };
+
     #[inline(always)]
     pub(crate) fn holds(self, at: *const u64) -> bool {
         at.addr().wrapping_sub(self.base) < self.len

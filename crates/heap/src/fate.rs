@@ -22,6 +22,8 @@ const WORTH: u8 = 2;
 const TRIAL: u32 = 251;
 /// Elements of a message that count for its kind.
 const TOLD: usize = 4;
+/// An odd number without a pattern (the golden ratio's), whose products differ in their first bits.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// How many bundles were wasted.
 static WASTED: [AtomicU8; PLACES] = [const { AtomicU8::new(0) }; PLACES];
@@ -35,8 +37,13 @@ thread_local! {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Kind(u16);
 
-/// What a term shows at first sight: an atom itself, of a tuple its arity and tag, else what it is.
-fn look(term: Term, depth: usize) -> u64 {
+/// Puts a number into a hash.
+fn mix(hash: u64, number: u64) -> u64 {
+    (hash ^ number).wrapping_mul(SPREAD).rotate_left(29)
+}
+
+/// What a term shows at first sight: an atom itself, of a tuple its arity and its tag, else what it is.
+fn look(term: Term) -> u64 {
     if let Some(atom) = term.as_atom() {
         return atom.term().raw();
     }
@@ -44,24 +51,27 @@ fn look(term: Term, depth: usize) -> u64 {
         return if term.is_cons() { 1 } else { 2 };
     };
     match object.kind() {
-        TermKind::Tuple => {}
-        TermKind::Map => return 3,
-        TermKind::Fun => return 4,
-        _ => return 5,
+        TermKind::Tuple => {
+            let tag = object.slots().first().and_then(|slot| slot.as_atom());
+            mix(object.size() as u64, tag.map_or(0, |tag| tag.term().raw()))
+        }
+        TermKind::Map => 3,
+        TermKind::Fun => 4,
+        _ => 5,
     }
-    let slots = object.slots();
-    let told = if depth == 0 { TOLD } else { 1 };
-    slots.iter().take(told).fold(slots.len() as u64, |sum, slot| {
-        let seen = if depth < 2 { look(*slot, depth + 1) } else { 0 };
-        (sum ^ seen).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
-    })
 }
 
 impl Kind {
-    /// That of a term.
+    /// That of a term: of a tuple, by its arity and what its first elements show.
     pub(crate) fn of(term: Term) -> Kind {
-        let hash = look(term, 0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        Kind((hash >> (u64::BITS - PLACES.ilog2())) as u16)
+        let shown = match term.as_boxed().filter(|object| object.kind() == TermKind::Tuple) {
+            Some(tuple) => {
+                let slots = tuple.slots();
+                slots.iter().take(TOLD).fold(slots.len() as u64, |hash, slot| mix(hash, look(*slot)))
+            }
+            None => look(term),
+        };
+        Kind((shown.wrapping_mul(SPREAD) >> (u64::BITS - PLACES.ilog2())) as u16)
     }
 
     fn wasted(self) -> &'static AtomicU8 {

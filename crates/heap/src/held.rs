@@ -173,9 +173,10 @@ impl Held {
         self.sent.iter().find(|sent| sent.term == term).map(|sent| (sent.copy, bundle::again(&sent.bundle)))
     }
 
-    /// Was a term sent as a bundle since the last collection?
-    pub(crate) fn has_sent(&self, term: Term) -> bool {
-        self.sent.iter().any(|sent| sent.term == term)
+    /// The copy in a bundle of a term that was sent since the last collection.
+    #[inline]
+    pub(crate) fn sent_as(&self, term: Term) -> Option<Term> {
+        self.sent.iter().find(|sent| sent.term == term).map(|sent| sent.copy)
     }
 
     /// A term was sent, as this bundle.

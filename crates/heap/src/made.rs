@@ -2,10 +2,11 @@
 //! by word, and only what it refers to elsewhere is copied.
 //!
 //! The words above the heap's top are room that a check has made sure of. So they can be written by the instructions that build, in either tier and whatever
-//! becomes of the registers meanwhile, and be given up when the message has them. Parts that lie in bundles are held, not copied. Where the message is to be made in the
+//! becomes of the registers meanwhile, and be given up when the message has them. Parts that lie in bundles, or were sent as some, are held, not copied. Where the message is to be made in the
 //! usual way after all, they are the heap's, as ever.
 
 use crate::bundle::{self, Bundle, HOLD_WORDS, LARGE_WORDS, LEAST_WORDS, hold_in};
+use crate::bundle_area;
 use crate::fate;
 use crate::lasting::Lasting;
 use crate::meter::{self, Work};
@@ -58,9 +59,9 @@ impl Heap {
             // SAFETY: the caller's promise.
             return unsafe {
                 if bundle::in_use() {
-                    payload_with_parts::<true>(built, term, limit)
+                    payload_with_parts::<true>(self, built, term, limit)
                 } else {
-                    payload_with_parts::<false>(built, term, limit)
+                    payload_with_parts::<false>(self, built, term, limit)
                 }
             };
         }
@@ -90,12 +91,17 @@ impl Heap {
 /// # Safety
 /// Of [`Heap::payload_of_built`].
 #[inline(never)]
-unsafe fn payload_with_parts<const BUNDLES: bool>(built: Built, term: Term, limit: usize) -> Option<(Payload, usize)> {
+unsafe fn payload_with_parts<const BUNDLES: bool>(
+    heap: &Heap,
+    built: Built,
+    term: Term,
+    limit: usize,
+) -> Option<(Payload, usize)> {
     let (words, lasting) = (built.words, Lasting::now());
     let mut held = Bundles::default();
     // SAFETY: the caller's promise.
     let parts = phases::measured(Phase::Size, || unsafe {
-        size_of_parts::<BUNDLES>((built, term), lasting, limit, &mut held)
+        size_of_parts::<BUNDLES>(heap, (built, term), lasting, limit, &mut held)
     })?;
     let mut fragment = Fragment::with_capacity(words + parts + held.count * HOLD_WORDS);
     let term = phases::measured(Phase::Copy, || {
@@ -103,9 +109,14 @@ unsafe fn payload_with_parts<const BUNDLES: bool>(built: Built, term: Term, limi
         // SAFETY: fresh words, as many as were built; the size of the parts with the same predicate.
         unsafe {
             let term = move_to(built, to, term);
+            if BUNDLES && held.are_sent {
+                refer_to_bundles(heap, built, to);
+            }
             let there = to.addr();
-            let stays = |at: *const u64| {
-                at.addr().wrapping_sub(there) < 8 * words || lasting.holds(at) || BUNDLES && bundle::is_bundled(at)
+            // Where no bundle was met none is looked for.
+            let bundles = if BUNDLES && held.count > 0 { bundle_area::range() } else { bundle_area::Range::NONE };
+            let stays = move |at: *const u64| {
+                at.addr().wrapping_sub(there) < 8 * words || lasting.holds(at) || BUNDLES && bundles.holds(at)
             };
             copy::copy_parts(ptr::slice_from_raw_parts_mut(to, words), parts, &mut Growing(&mut fragment), stays);
             term
@@ -124,6 +135,8 @@ unsafe fn payload_with_parts<const BUNDLES: bool>(built: Built, term: Term, limi
 struct Bundles {
     starts: [usize; 2],
     count: usize,
+    /// Are there parts that do not lie there, but were sent as bundles?
+    are_sent: bool,
 }
 
 impl Bundles {
@@ -143,13 +156,14 @@ impl Bundles {
     }
 }
 
-/// Words of the copies of what was not built there, but for parts that lie in bundles, which are noted; `None`: they are more than `limit`, with them it becomes
+/// Words of the copies of what was not built there, but for parts that lie in bundles or were sent as some, which are noted; `None`: they are more than `limit`, with them it becomes
 /// a bundle, or others of them refer to some.
 ///
 /// # Safety
 /// The words are initialised, and whole objects.
 #[inline(always)]
 unsafe fn size_of_parts<const BUNDLES: bool>(
+    heap: &Heap,
     (built, term): (Built, Term),
     lasting: Lasting,
     limit: usize,
@@ -166,15 +180,19 @@ unsafe fn size_of_parts<const BUNDLES: bool>(
             held.add(part.object_ptr())?;
             continue;
         }
+        if BUNDLES && let Some(copy) = heap.sent_as(*part) {
+            held.add(copy.object_ptr())?;
+            held.are_sent = true;
+            continue;
+        }
         parts += if BUNDLES {
-            bundle::small_size(*part, LARGE_WORDS, |at| lasting.holds(at)).ok()?
+            bundle::small_size(*part, LARGE_WORDS, move |at| lasting.holds(at)).ok()?
         } else {
-            copy::size_within(*part, limit - parts, |at| lasting.holds(at))?
+            copy::size_within(*part, limit - parts, move |at| lasting.holds(at))?
         };
     }
     if BUNDLES && built.words + parts >= LEAST_WORDS {
-        let kind = fate::Kind::of(term);
-        if built.words + parts >= LARGE_WORDS || kind.pays() {
+        if built.words + parts >= LARGE_WORDS || fate::Kind::of(term).pays() {
             return None;
         }
         fate::was_copied();
@@ -198,6 +216,22 @@ unsafe fn move_to(built: Built, to: *mut Term, term: Term) -> Term {
         unsafe { to.add(i).write(if is_built { moved(*word) } else { *word }) };
     }
     moved(term)
+}
+
+/// Where the words of a message refer to what was sent as a bundle they refer to that now.
+///
+/// # Safety
+/// `to` has the words that were built, moved there.
+unsafe fn refer_to_bundles(heap: &Heap, built: Built, to: *mut Term) {
+    // SAFETY: the caller's promise.
+    for (i, word) in unsafe { built.terms() }.iter().enumerate() {
+        if !word.is_immediate()
+            && let Some(copy) = heap.sent_as(*word)
+        {
+            // SAFETY: within the new words.
+            unsafe { to.add(i).write(copy) };
+        }
+    }
 }
 
 #[cfg(test)]

@@ -106,6 +106,12 @@ impl Heap {
         Some((unsafe { Payload::of(copy, Fragment::holding(bundle)) }, 0))
     }
 
+    /// The copy in a bundle of a term that was sent since the last collection.
+    #[inline]
+    pub(crate) fn sent_as(&self, term: Term) -> Option<Term> {
+        self.held()?.sent_as(term)
+    }
+
     /// A copy of a term, or of what is small with its large parts as bundles, by a rule.
     fn payload_by(&mut self, term: Term, limit: usize, rule: Rule) -> Option<(Payload, usize)> {
         let arena = Arena::new();
@@ -250,7 +256,7 @@ impl Heap {
             return Some(copy::size(term, lasts));
         }
         let words = bundle::small_size(term, LARGE_WORDS, lasts).ok()?;
-        let becomes_one = || self.held().is_some_and(|held| held.has_sent(term)) || fate::Kind::of(term).pays();
+        let becomes_one = || self.sent_as(term).is_some() || fate::Kind::of(term).pays();
         (words < LEAST_WORDS || !becomes_one()).then_some(words)
     }
 

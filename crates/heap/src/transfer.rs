@@ -14,7 +14,7 @@ pub fn copied_size(term: TermRef<'_>) -> usize {
         return 0;
     }
     let lasting = Lasting::now();
-    copy::size(term, |at| lasting.holds(at))
+    copy::size(term, move |at| lasting.holds(at))
 }
 
 /// A copy of a term in another heap; literals are not copied.
@@ -24,9 +24,9 @@ pub fn copy_term<'h, A: Alloc<'h> + ?Sized>(term: TermRef<'_>, heap: &mut A) -> 
         return term;
     }
     let lasting = Lasting::now();
-    let words = copy::size(term, |at| lasting.holds(at));
+    let words = copy::size(term, move |at| lasting.holds(at));
     // SAFETY: the size of the same term with the same predicate; the purger asks for who refers to a literal (`literal.rs`).
-    unsafe { copy::copy(term, words, heap, |at| lasting.holds(at)) }
+    unsafe { copy::copy(term, words, heap, move |at| lasting.holds(at)) }
 }
 
 impl Fragment {
@@ -45,15 +45,15 @@ impl Fragment {
         }
         let lasting = Lasting::now();
         if phases::is_on() {
-            return Some(Fragment::measured_copy_of(term, |at| lasting.holds(at)));
+            return Some(Fragment::measured_copy_of(term, move |at| lasting.holds(at)));
         }
         if bundle::in_use() {
             let small = Fragment::copy_small(term, LARGE_WORDS, lasting);
             return Some(
-                small.unwrap_or_else(|_| Fragment::bundled_copy_of(term, Rule::LARGE, |at| lasting.holds(at))),
+                small.unwrap_or_else(|_| Fragment::bundled_copy_of(term, Rule::LARGE, move |at| lasting.holds(at))),
             );
         }
-        let words = copy::size_within(term, limit, |at| lasting.holds(at))?;
+        let words = copy::size_within(term, limit, move |at| lasting.holds(at))?;
         // SAFETY: the size of the same term with the same predicate.
         Some(unsafe { Fragment::copy_of_size(term, words, lasting) })
     }
@@ -65,7 +65,7 @@ impl Fragment {
         least: usize,
         lasting: Lasting,
     ) -> Result<(Term, Option<Fragment>, usize), Beyond> {
-        let words = bundle::small_size(term, least, |at| lasting.holds(at))?;
+        let words = bundle::small_size(term, least, move |at| lasting.holds(at))?;
         // SAFETY: the size of the same term with the same predicate.
         Ok(unsafe { Fragment::copy_of_size(term, words, lasting) })
     }
@@ -76,7 +76,7 @@ impl Fragment {
     unsafe fn copy_of_size(term: TermRef<'_>, words: usize, lasting: Lasting) -> (Term, Option<Fragment>, usize) {
         let mut fragment = Fragment::with_capacity(words);
         // SAFETY: the caller's promise; the purger asks for who refers to a literal (`literal.rs`).
-        let term = unsafe { fragment.copied(term, words, |at| lasting.holds(at)) };
+        let term = unsafe { fragment.copied(term, words, move |at| lasting.holds(at)) };
         (term, (words > 0).then_some(fragment), words)
     }
 
@@ -158,9 +158,9 @@ impl Fragment {
     #[cold]
     pub(crate) fn add_copy(&mut self, term: TermRef<'_>) -> Term {
         let lasting = Lasting::now();
-        let words = copy::size(term, |at| lasting.holds(at));
+        let words = copy::size(term, move |at| lasting.holds(at));
         // SAFETY: the size of the same term with the same predicate; the purger asks for who refers to a literal (`literal.rs`).
-        unsafe { self.copied(term, words, |at| lasting.holds(at)) }
+        unsafe { self.copied(term, words, move |at| lasting.holds(at)) }
     }
 
     /// A copy of `words` words, which goes where the fragment goes.

@@ -189,6 +189,26 @@ fn what_is_built_on_top_is_of_a_kind_too() {
 }
 
 #[test]
+fn what_was_sent_as_a_bundle_is_not_copied_into_what_is_built() {
+    let _alone = alone();
+    let mut heap = roomy();
+    let (small, large) = (list(&mut heap, 5), list(&mut heap, 2_000));
+    let (first, _) = heap.payload(large);
+    let built = heap.tuple(&[small, large, large]);
+    // SAFETY: as above.
+    let (payload, words) =
+        unsafe { heap.payload_of_built(built, 4, usize::MAX) }.expect("it is small without the bundle");
+    assert_eq!((words, bundles()), (4 + 10, 1));
+    let mut other = roomy();
+    let got = received(payload, &mut other).as_tuple_of::<3>().unwrap();
+    assert!(got[1] == got[2] && got[1] == first.term(), "both are the bundle");
+    drop((first, heap));
+    assert_eq!((got[0].list_length(), got[1].list_length(), bundles()), (Some(5), Some(2_000), 1));
+    drop(other);
+    assert_eq!(bundles(), 0);
+}
+
+#[test]
 fn what_is_placed_where_many_look_becomes_one_at_once() {
     let _alone = alone();
     let mut heap = roomy();

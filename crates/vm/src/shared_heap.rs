@@ -27,13 +27,8 @@ impl World for Stopped<'_> {
         Self: 'w;
 
     fn processes(&mut self, active: bool) -> Vec<One<'_>> {
-        let is_active = |process: &Process| {
-            // SAFETY: sched.safepoint/SF2.
-            let state = unsafe { process.seen() };
-            // Also with signals that have been visited: who is not asked for a marking's roots now tells them without these.
-            state.heap.is_touched() || !process.has_no_signals() || state.unhandled.is_some()
-        };
-        self.0.all().filter(|process| !active || is_active(process)).map(One).collect()
+        // SAFETY: sched.safepoint/SF2.
+        self.0.all().filter(|process| !active || unsafe { is_active(process) }).map(One).collect()
     }
 
     fn processes_from(&mut self, place: usize, most: usize) -> (Vec<One<'_>>, Option<usize>) {
@@ -63,6 +58,24 @@ impl shared::Process for One<'_> {
         // SAFETY: sched.safepoint/SF2.
         unsafe { Process::each_in_signals(&processes, which, visit) };
     }
+}
+
+/// Has it run since the last collection, or has it signals?
+///
+/// # Safety
+/// sched.safepoint/SF2.
+unsafe fn is_active(process: &Process) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { process.seen().heap.is_touched() || has_signals(process) }
+}
+
+/// Has it signals that it has not handled? Those that it has taken count: who is not asked for the roots of a marking tells them without its signals.
+///
+/// # Safety
+/// sched.safepoint/SF2.
+pub(crate) unsafe fn has_signals(process: &Process) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { process.seen() }.unhandled.is_some() || !process.has_no_signals()
 }
 
 /// Is it inside a built-in whose terms nobody knows (heap.shared/SH3), or at its end?

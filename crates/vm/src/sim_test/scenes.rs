@@ -5,6 +5,7 @@ use super::{Virtual, config, parts, release};
 use crate::bif::{DirtyKind, Escape};
 use crate::ctx::Ctx;
 use crate::scheduler::{BUSY_NS, OWN_LOOKS, Scheduler, Step};
+use crate::shared_heap::has_signals;
 use crate::timer::Action;
 use crate::vm::Vm;
 use crate::{Process, Signal};
@@ -386,6 +387,24 @@ fn an_end_answers_so_many_signals_in_a_slice() {
         assert!(slices < 400, "it never ends");
     }
     assert!(slices >= 2 * MANY / SLICE_REDUCTIONS as usize, "{slices} slices only");
+}
+
+#[test]
+fn signals_that_were_taken_and_not_handled_count() {
+    let mut stage = Stage::new(1, 1);
+    let (vm, process) = (stage.vm, stage.runner());
+    vm.schedulers[0].push(process);
+    // SAFETY: no scheduler steps.
+    let has_signals = || unsafe { has_signals(process) };
+    assert!(!has_signals());
+    flood(process, vm, MANY);
+    let mut taken = 0;
+    while signals_of(process) > 0 {
+        assert!(has_signals(), "{} signals are not handled", signals_of(process));
+        assert!(matches!(stage.schedulers[0].step(), Step::Ran(_)));
+        taken += usize::from(process.has_no_signals());
+    }
+    assert!(taken > 1 && !has_signals(), "{taken} slices end with signals that were taken");
 }
 
 /// It goes on with its signals, of which there are many, without being woken for them; then it waits.
