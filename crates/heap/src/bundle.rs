@@ -53,6 +53,11 @@ pub fn in_use() -> bool {
     IN_USE.load(Ordering::Relaxed)
 }
 
+/// Gives the system the memory that bundles have left free, as far as it has been kept for others, and what the calling thread has of it.
+pub fn give_back() {
+    area::give_back();
+}
+
 /// When a copy becomes a bundle.
 #[derive(Clone, Copy)]
 pub(crate) struct Rule {

@@ -6,8 +6,11 @@
 //! BA1. The word of a page is written before a bundle of it is made, and not changed while there is one. Who looks up an address holds a bundle there.
 //! BA2. A place of a page is held by a bundle, or free in [`Free`], or a thread's own: that it may make a bundle in, or has got back and gives back with others. So a thread
 //!      takes the lock once for a page of small bundles, and once for [`GIVEN`] that it gives back.
+//! BA3. Free pages keep their memory, for fresh pages cost more than what is written there; but when more than [`KEPT`] bytes and [`SLACK`] have some, what is beyond
+//!      [`KEPT`] goes back to the system, and all when a scheduler has long had nothing to do ([`give_back`]).
 
 use crate::reserved::{self, HUGE_PAGE};
+use crate::resident::Resident;
 use myriad_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use myriad_sync::{LockClass, Mutex, OnceLock, memory};
 use std::cell::RefCell;
@@ -25,8 +28,10 @@ const SMALL: usize = GRANULES / 2;
 /// Bytes to ask for, and below which it is not worth trying: where address space is scarce, there is less.
 const MOST: usize = if cfg!(miri) { 4 << 20 } else { 32 << 30 };
 const LEAST: usize = if cfg!(miri) { 4 << 20 } else { 16 << 20 };
-/// From so many bytes on, memory of pages goes back to the system as soon as their bundle has gone.
-const GIVEN_BACK: usize = 256 << 10;
+/// Bytes of free pages that keep their memory for what comes next, or a quarter of what is in use if that is more (BA3).
+const KEPT: usize = 8 << 20;
+/// Beyond that so many are given back at a time.
+const SLACK: usize = 4 << 20;
 /// Small bundles that a thread gives back at a time.
 const GIVEN: usize = 32;
 /// Added to the number of a large bundle's first page.
@@ -103,6 +108,10 @@ struct Free {
     shared: Vec<Shared>,
     /// Pages below it are usable.
     usable: u32,
+    /// Those that are in use.
+    used: u32,
+    /// Free pages that have memory (BA3).
+    resident: Resident,
 }
 
 /// A page that small bundles share.
@@ -123,7 +132,15 @@ fn all_places(granules: usize) -> u64 {
 impl Free {
     const fn new() -> Free {
         let partial = [const { Vec::new() }; SMALL + 1];
-        Free { runs: BTreeMap::new(), by_len: BTreeSet::new(), partial, shared: Vec::new(), usable: 0 }
+        Free {
+            runs: BTreeMap::new(),
+            by_len: BTreeSet::new(),
+            partial,
+            shared: Vec::new(),
+            usable: 0,
+            used: 0,
+            resident: Resident::NONE,
+        }
     }
 
     fn add_run(&mut self, first: u32, pages: u32) {
@@ -171,6 +188,8 @@ impl Free {
         if n > pages {
             self.add_run(end, n - pages);
         }
+        self.used += pages;
+        self.resident.remove(first, pages);
         Some(first)
     }
 
@@ -207,9 +226,22 @@ impl Free {
             }
         }
         self.add_run(start, end - start);
-        // What may go back is seen once for a run that has grown, too.
-        if pages as usize * PAGE >= GIVEN_BACK {
+        self.used -= pages;
+        self.resident.add(first, pages);
+        let kept = (KEPT / PAGE).max(self.used as usize / 4);
+        if self.resident.pages() > kept + SLACK / PAGE {
+            // What is kept has become less by a quarter of these pages, so this much suffices.
+            self.give_back(kept, 2 * pages as usize + SLACK / PAGE);
+            debug_assert!(self.resident.pages() <= kept, "BA3");
+        }
+    }
+
+    /// Gives memory of free pages back until no more than `kept` have some, but of no more pages than `most`.
+    fn give_back(&mut self, kept: usize, most: usize) {
+        let mut most = most.min(self.resident.pages().saturating_sub(kept));
+        while let Some((first, pages)) = self.resident.take(most as u32) {
             reserved::decommit(range().base + first as usize * PAGE, pages as usize * PAGE);
+            most -= pages as usize;
         }
     }
 
@@ -299,15 +331,36 @@ impl Own {
             free.give_places(page, granules.into(), 1 << place);
         }
     }
+
+    /// The thread has nothing of its own any more.
+    fn clear(&mut self) {
+        let mut free = FREE.lock();
+        self.give_all(&mut free);
+        for (granules, (page, places)) in self.pages.iter_mut().enumerate() {
+            free.give_places(*page, granules, std::mem::take(places));
+        }
+    }
 }
 
 impl Drop for Own {
     /// The thread ends.
     fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// Gives the system the memory of all free pages, those of the calling thread's own places too. Others may take pages meanwhile: it is done in pieces.
+pub(crate) fn give_back() {
+    if !is_in_use() {
+        return;
+    }
+    // At its end a thread has nothing of its own.
+    let _ = OWN.try_with(|own| own.borrow_mut().clear());
+    loop {
         let mut free = FREE.lock();
-        self.give_all(&mut free);
-        for (granules, (page, places)) in self.pages.into_iter().enumerate() {
-            free.give_places(page, granules, places);
+        free.give_back(0, SLACK / PAGE);
+        if free.resident.pages() == 0 {
+            return;
         }
     }
 }

@@ -91,6 +91,7 @@ mod purge;
 mod queue_link;
 mod relocate;
 mod reserved;
+mod resident;
 pub mod roots;
 mod segment;
 mod sending;

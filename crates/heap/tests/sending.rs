@@ -284,3 +284,44 @@ fn no_bundle_takes_a_place_that_nobody_else_has() {
     collect(&mut heap, &mut last);
     assert!(!bundle::is_bundled(last[0].object_ptr()) && bundles() == 0 && heap.used_words() == 200);
 }
+
+/// Bytes of this program that are in memory.
+fn resident() -> usize {
+    let told = std::fs::read_to_string("/proc/self/statm").unwrap();
+    4096 * told.split(' ').nth(1).unwrap().parse::<usize>().unwrap()
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "the system is asked what is in memory")]
+fn memory_of_bundles_goes_home() {
+    const MEGABYTE: usize = 1 << 20;
+    let _alone = alone();
+    // A quarter of a page of the area, a page and more, many pages; the first are of a kind that has not been found useless yet.
+    for elements in [200, 1_100, 40_000] {
+        let mut heap = Heap::with_room(&Settings::default(), 100_000);
+        let message = |heap: &mut Heap| {
+            let list = list(heap, elements);
+            heap.tuple(&[Term::small(7), list, list, Term::small(7)])
+        };
+        let mut payloads = Vec::new();
+        let before = resident();
+        while payloads.len() < 64 * MEGABYTE / (16 * elements as usize) {
+            let term = message(&mut heap);
+            payloads.push(heap.payload(term).0);
+            if payloads.len() % 16 == 0 {
+                collect(&mut heap, &mut []);
+            }
+        }
+        collect(&mut heap, &mut []);
+        let (held, made) = (resident(), bundles());
+        assert!(held > before + 56 * MEGABYTE, "{before} and {held} bytes, {made} bundles");
+        drop(payloads);
+        let kept = resident();
+        assert_eq!(bundles(), 0);
+        assert!(kept < before + 20 * MEGABYTE, "{before}, {held} and {kept} bytes, bundles of {elements} elements");
+        bundle::give_back();
+        // Eight megabytes were kept; what is left is heaps and what the allocator has.
+        let left = resident();
+        assert!(left + 6 * MEGABYTE < kept, "{before}, {kept} and {left} bytes, bundles of {elements} elements");
+    }
+}

@@ -15,6 +15,7 @@ use crate::engine::SliceEnd;
 use crate::tracer::{Activity, switches};
 use crate::vm::Vm;
 use crate::{Process, Signals};
+use myriad_heap::bundle;
 use myriad_heap::meter::{self, Work};
 use myriad_heap::shared::{self, Unneeded};
 use myriad_process::{Frames, Priority};
@@ -427,6 +428,7 @@ impl Scheduler {
             if shared::is_on() {
                 shared::give_back(Unneeded::All);
             }
+            bundle::give_back();
             myriad_term::memory::trim();
             vm.clean_up.is_done(id, clean_up::bytes_in_use());
         }
