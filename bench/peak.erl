@@ -1,20 +1,25 @@
 %% What stays resident after a peak, for `cargo xtask bench alloc`: `value BEFORE HIGHEST AFTER RATIO`, the first three in MB.
 %%
-%% Started as `erl -noshell -run peak main MEGABYTES KEPT`. A thousand processes take so much memory together, most of it at once, and end; of a
-%% hundred of them KEPT stay. RATIO is what is resident two seconds later over what was before and what the heaps of those that stay hold.
+%% Started as `erl -noshell -run peak main MEGABYTES KEPT HOW`. A thousand processes take so much memory together, most of it at once, and end; of a
+%% hundred of them KEPT stay. Each builds a list (HOW is `built`), or gets lists of 10,000 words from one that makes them (`sent`). RATIO
+%% is what is resident two seconds later over what was before and what the heaps of those that stay hold.
 -module(peak).
 -export([main/1]).
 
 -define(PROCESSES, 1000).
 
-main([Megabytes, Kept]) ->
+main([Megabytes, Kept, How]) ->
+    Take = case How of
+               "built" -> fun built/1;
+               "sent" -> fun received/1
+           end,
     Words = list_to_integer(Megabytes) * 1000000 div erlang:system_info(wordsize) div ?PROCESSES,
     %% The code that is needed is there, and what starting took is collected.
-    run(10, 1000, 0),
+    run(10, 1000, 0, Take),
     [erlang:garbage_collect(P) || P <- processes()],
     timer:sleep(2000),
     Before = resident("VmRSS:"),
-    Stay = run(?PROCESSES, Words, list_to_integer(Kept)),
+    Stay = run(?PROCESSES, Words, list_to_integer(Kept), Take),
     timer:sleep(2000),
     After = resident("VmRSS:"),
     Held = lists:sum([element(2, erlang:process_info(P, memory)) || P <- Stay]) / 1000000,
@@ -22,9 +27,9 @@ main([Megabytes, Kept]) ->
     erlang:halt(0).
 
 %% All are there with what they take before the first goes.
-run(Processes, Words, Kept) ->
+run(Processes, Words, Kept, Take) ->
     Parent = self(),
-    Pids = [spawn(fun() -> take(Parent, Words) end) || _ <- lists:seq(1, Processes)],
+    Pids = [spawn(fun() -> hold(Parent, Take(Words)) end) || _ <- lists:seq(1, Processes)],
     [receive {taken, P} -> ok end || P <- Pids],
     Numbered = lists:zip(lists:seq(0, Processes - 1), Pids),
     {Stay, Go} = lists:partition(fun({I, _}) -> I rem 100 < Kept end, Numbered),
@@ -33,11 +38,22 @@ run(Processes, Words, Kept) ->
     [receive {'DOWN', M, process, P, _} -> ok end || {P, M} <- Monitors],
     [P || {_, P} <- Stay].
 
-%% A list of tuples: six words each.
-take(Parent, Words) ->
-    List = [{I, I, I} || I <- lists:seq(1, Words div 6)],
+hold(Parent, List) ->
     Parent ! {taken, self()},
     receive go -> length(List) end.
+
+%% A list of tuples: six words each.
+built(Words) ->
+    [{I, I, I} || I <- lists:seq(1, Words div 6)].
+
+-define(SENT, 10000).
+
+%% Messages, each of so many words, of another process, which makes a new one for each.
+received(Words) ->
+    Self = self(),
+    N = Words div ?SENT,
+    spawn_link(fun() -> [Self ! {list, lists:seq(I, I + ?SENT div 2 - 1)} || I <- lists:seq(1, N)] end),
+    [receive {list, List} -> List end || _ <- lists:seq(1, N)].
 
 %% A figure of the system's on this process, in MB.
 resident(Key) ->

@@ -6,8 +6,8 @@
 //! BA1. The word of a page is written before a bundle of it is made, and not changed while there is one. Who looks up an address holds a bundle there.
 //! BA2. A place of a page is held by a bundle, or free in [`Free`], or a thread's own: that it may make a bundle in, or has got back and gives back with others. So a thread
 //!      takes the lock once for a page of small bundles, and once for [`GIVEN`] that it gives back.
-//! BA3. Free pages keep their memory, for fresh pages cost more than what is written there; but when more than [`KEPT`] bytes and [`SLACK`] have some, what is beyond
-//!      [`KEPT`] goes back to the system, and all when a scheduler has long had nothing to do ([`give_back`]).
+//! BA3. Free pages keep their memory for what comes next: fresh pages cost more than what is written there. Beyond [`KEPT`] bytes goes back to the system what was not needed for
+//!      [`WHILE`], piece by piece as more becomes free, and all when a scheduler has had nothing to do for long ([`give_back`]).
 
 use crate::reserved::{self, HUGE_PAGE};
 use crate::resident::Resident;
@@ -16,6 +16,7 @@ use myriad_sync::{LockClass, Mutex, OnceLock, memory};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ptr::NonNull;
+use std::time::{Duration, Instant};
 
 /// Words of the largest bundle: larger terms are copied.
 pub(crate) const MOST_WORDS: usize = 1 << 30;
@@ -28,10 +29,12 @@ const SMALL: usize = GRANULES / 2;
 /// Bytes to ask for, and below which it is not worth trying: where address space is scarce, there is less.
 const MOST: usize = if cfg!(miri) { 4 << 20 } else { 32 << 30 };
 const LEAST: usize = if cfg!(miri) { 4 << 20 } else { 16 << 20 };
-/// Bytes of free pages that keep their memory for what comes next, or a quarter of what is in use if that is more (BA3).
+/// Bytes of free pages that keep their memory as long as anything happens (BA3).
 const KEPT: usize = 8 << 20;
-/// Beyond that so many are given back at a time.
-const SLACK: usize = 4 << 20;
+/// Bytes that are given back at a time, beside twice what has just become free.
+const PIECE: usize = 4 << 20;
+/// What was not needed for so long is not kept.
+const WHILE: Duration = Duration::from_secs(1);
 /// Small bundles that a thread gives back at a time.
 const GIVEN: usize = 32;
 /// Added to the number of a large bundle's first page.
@@ -108,10 +111,13 @@ struct Free {
     shared: Vec<Shared>,
     /// Pages below it are usable.
     usable: u32,
-    /// Those that are in use.
-    used: u32,
     /// Free pages that have memory (BA3).
     resident: Resident,
+    /// The fewest of them since the beginning of a while, which is there if there were more than a few.
+    fewest: usize,
+    since: Option<Instant>,
+    /// Of those so many are to be given back: they were not needed for a while.
+    unneeded: usize,
 }
 
 /// A page that small bundles share.
@@ -138,8 +144,10 @@ impl Free {
             partial,
             shared: Vec::new(),
             usable: 0,
-            used: 0,
             resident: Resident::NONE,
+            fewest: 0,
+            since: None,
+            unneeded: 0,
         }
     }
 
@@ -188,8 +196,8 @@ impl Free {
         if n > pages {
             self.add_run(end, n - pages);
         }
-        self.used += pages;
         self.resident.remove(first, pages);
+        self.fewest = self.fewest.min(self.resident.pages());
         Some(first)
     }
 
@@ -226,14 +234,22 @@ impl Free {
             }
         }
         self.add_run(start, end - start);
-        self.used -= pages;
         self.resident.add(first, pages);
-        let kept = (KEPT / PAGE).max(self.used as usize / 4);
-        if self.resident.pages() > kept + SLACK / PAGE {
-            // What is kept has become less by a quarter of these pages, so this much suffices.
-            self.give_back(kept, 2 * pages as usize + SLACK / PAGE);
-            debug_assert!(self.resident.pages() <= kept, "BA3");
+        if self.resident.pages() > KEPT / PAGE {
+            self.look_for_unneeded();
+            self.give_back(KEPT / PAGE, self.unneeded.min(2 * pages as usize + PIECE / PAGE));
         }
+    }
+
+    /// At the end of a while, what was not needed in it is known.
+    fn look_for_unneeded(&mut self) {
+        let now = Instant::now();
+        match self.since {
+            Some(since) if now.duration_since(since) < WHILE => return,
+            Some(_) => self.unneeded = self.fewest,
+            None => {}
+        }
+        (self.since, self.fewest) = (Some(now), self.resident.pages());
     }
 
     /// Gives memory of free pages back until no more than `kept` have some, but of no more pages than `most`.
@@ -242,7 +258,9 @@ impl Free {
         while let Some((first, pages)) = self.resident.take(most as u32) {
             reserved::decommit(range().base + first as usize * PAGE, pages as usize * PAGE);
             most -= pages as usize;
+            self.unneeded = self.unneeded.saturating_sub(pages as usize);
         }
+        self.fewest = self.fewest.min(self.resident.pages());
     }
 
     /// A page with places for bundles of so many granules, and which: they are the caller's (BA2).
@@ -358,7 +376,7 @@ pub(crate) fn give_back() {
     let _ = OWN.try_with(|own| own.borrow_mut().clear());
     loop {
         let mut free = FREE.lock();
-        free.give_back(0, SLACK / PAGE);
+        free.give_back(0, PIECE / PAGE);
         if free.resident.pages() == 0 {
             return;
         }

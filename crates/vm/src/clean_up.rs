@@ -9,7 +9,7 @@
 //! CU1. Each fall in use wakes a scheduler once: what was in use at most counts from then on as what is in use now.
 //! CU2. Nothing but memory rests on a look, so two at a time, or one that finds old figures, do no harm.
 //!
-//! Heaps, messages and binaries count. Rows of tables do not: their memory is counted by the table, and to add that up costs too much.
+//! Heaps, messages, bundles and binaries count. Rows of tables do not: their memory is counted by the table, and to add that up costs too much.
 //! Nothing that waits for thread progress waits for a wake-up: a scheduler sees to it before it parks (sync.progress/G5).
 
 use myriad_heap::account;
@@ -38,9 +38,9 @@ struct Collector {
     is_due: AtomicBool,
 }
 
-/// The bytes of all heaps, messages and shared binaries.
+/// The bytes of all heaps, messages, bundles and shared binaries.
 pub(crate) fn bytes_in_use() -> usize {
-    account::heaps().size * size_of::<usize>() + binary::shared_bytes()
+    (account::heaps().size + account::bundles().size) * size_of::<usize>() + binary::shared_bytes()
 }
 
 impl CleanUp {

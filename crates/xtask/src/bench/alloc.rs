@@ -8,8 +8,11 @@ use crate::stop::Stop;
 use std::path::Path;
 
 /// Processes that take memory and end, and how much of it the last of them keep, in percent.
-const PEAKS: [(&str, &str); 2] =
-    [("1 GB in 1,000 processes, which end", "0"), ("the same, of which one in ten stays", "10")];
+const PEAKS: [(&str, [&str; 2]); 3] = [
+    ("1 GB in 1,000 processes, which end", ["0", "built"]),
+    ("the same, of which one in ten stays", ["10", "built"]),
+    ("1 GB in messages to 1,000 processes, which end", ["0", "sent"]),
+];
 
 /// Measures both.
 pub fn alloc(bench: &Bench, tables: &mut Tables) -> Result<(), Stop> {
@@ -33,8 +36,8 @@ fn allocators(bench: &Bench, tables: &mut Tables) -> Result<(), Stop> {
 /// What is resident 2 s after a peak, as a multiple of what was before and stays in use.
 fn peaks(bench: &Bench, tables: &mut Tables) -> Result<(), Stop> {
     tables.begin_figures("Resident memory around a peak (bench/peak.erl)")?;
-    for (title, kept) in PEAKS {
-        let figures = bench.spreads_of(title, |vm| peak(bench, vm, kept));
+    for (title, how) in PEAKS {
+        let figures = bench.spreads_of(title, |vm| peak(bench, vm, how));
         let rows = [
             ("before", "MB", ""),
             ("at most", "MB", ""),
@@ -48,7 +51,7 @@ fn peaks(bench: &Bench, tables: &mut Tables) -> Result<(), Stop> {
     Ok(())
 }
 
-fn peak(bench: &Bench, vm: &Path, kept: &str) -> Option<[f64; 4]> {
+fn peak(bench: &Bench, vm: &Path, [kept, how]: [&str; 2]) -> Option<[f64; 4]> {
     let megabytes = if bench.quick { "100" } else { "1000" };
-    values(bench.start_vm(vm, &[]).args(["-run", "peak", "main", megabytes, kept]))
+    values(bench.start_vm(vm, &[]).args(["-run", "peak", "main", megabytes, kept, how]))
 }
