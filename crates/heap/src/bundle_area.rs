@@ -113,7 +113,7 @@ struct Free {
     usable: u32,
     /// Free pages that have memory (BA3).
     resident: Resident,
-    /// The fewest of them since the beginning of a while, which is there if there were more than a few.
+    /// The fewest of them since `since`, when a while began, if one ever has.
     fewest: usize,
     since: Option<Instant>,
     /// Of those so many are to be given back: they were not needed for a while.
@@ -367,20 +367,15 @@ impl Drop for Own {
     }
 }
 
-/// Gives the system the memory of all free pages, those of the calling thread's own places too. Others may take pages meanwhile: it is done in pieces.
+/// Gives the system the memory of all pages that are free now, those of the calling thread's own places too. Others may take pages meanwhile: it is done in pieces.
 pub(crate) fn give_back() {
     if !is_in_use() {
         return;
     }
     // At its end a thread has nothing of its own.
     let _ = OWN.try_with(|own| own.borrow_mut().clear());
-    loop {
-        let mut free = FREE.lock();
-        free.give_back(0, PIECE / PAGE);
-        if free.resident.pages() == 0 {
-            return;
-        }
-    }
+    let pages = FREE.lock().resident.pages();
+    (0..pages.div_ceil(PIECE / PAGE)).for_each(|_| FREE.lock().give_back(0, PIECE / PAGE));
 }
 
 /// BA1.

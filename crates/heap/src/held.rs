@@ -170,13 +170,18 @@ impl Held {
     /// The bundle of a term that was sent since the last collection, as its copy and the count that is the caller's.
     #[inline]
     pub(crate) fn sent_before(&self, term: Term) -> Option<(Term, Magic)> {
-        self.sent.iter().find(|sent| sent.term == term).map(|sent| (sent.copy, bundle::again(&sent.bundle)))
+        self.sent(term).map(|sent| (sent.copy, bundle::again(&sent.bundle)))
     }
 
     /// The copy in a bundle of a term that was sent since the last collection.
     #[inline]
     pub(crate) fn sent_as(&self, term: Term) -> Option<Term> {
-        self.sent.iter().find(|sent| sent.term == term).map(|sent| sent.copy)
+        self.sent(term).map(|sent| sent.copy)
+    }
+
+    #[inline]
+    fn sent(&self, term: Term) -> Option<&Sent> {
+        self.sent.iter().find(|sent| sent.term == term)
     }
 
     /// A term was sent, as this bundle.

@@ -122,7 +122,7 @@ unsafe fn payload_with_parts<const BUNDLES: bool>(
             term
         }
     });
-    // SAFETY: heap/BU1: the heap holds what its terms lie in.
+    // SAFETY: as in `Bundles::add`.
     held.each(|at| unsafe { hold_in(&mut Growing(&mut fragment), bundle::again(&Bundle::at(at))) });
     meter::count(Work::Copy, 1);
     meter::count(Work::CopiedWord, (words + parts) as u64);
@@ -130,7 +130,7 @@ unsafe fn payload_with_parts<const BUNDLES: bool>(
     Some((unsafe { Payload::of(term, fragment) }, words + parts))
 }
 
-/// Bundles in which parts of a message lie, by where they begin.
+/// Bundles in which parts of a message lie, or as which they were sent, by where they begin.
 #[derive(Default)]
 struct Bundles {
     starts: [usize; 2],
@@ -140,9 +140,9 @@ struct Bundles {
 }
 
 impl Bundles {
-    /// A part lies there. `None`: there are too many.
+    /// A part, or what it was sent as, lies there. `None`: there are too many.
     fn add(&mut self, at: *const u64) -> Option<()> {
-        // SAFETY: heap/BU1: the heap holds what its terms lie in.
+        // SAFETY: heap/BU1: the heap holds what its terms lie in, and what they were sent as.
         let start = unsafe { Bundle::start(at) };
         if !self.starts[..self.count].contains(&start) {
             *self.starts.get_mut(self.count)? = start;
@@ -156,8 +156,8 @@ impl Bundles {
     }
 }
 
-/// Words of the copies of what was not built there, but for parts that lie in bundles or were sent as some, which are noted; `None`: they are more than `limit`, with them it becomes
-/// a bundle, or others of them refer to some.
+/// Words of the copies of what was not built there, but for parts that lie in bundles or were sent as some, which are noted; `None`: they are more than `limit`,
+/// with them it becomes a bundle, or others of them refer to some.
 ///
 /// # Safety
 /// The words are initialised, and whole objects.

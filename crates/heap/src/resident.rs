@@ -5,7 +5,7 @@ pub(crate) struct Resident {
     bits: Vec<u64>,
     /// How many are set.
     pages: usize,
-    /// Words from here on were looked at by [`Resident::take`], and have none since, or some again.
+    /// Before this word [`Resident::take`] goes on, before the end if it is 0. Behind it there are none but those that came later.
     cursor: usize,
 }
 
@@ -34,9 +34,9 @@ impl Resident {
 
     /// These pages are free now, and have memory.
     pub(crate) fn add(&mut self, first: u32, pages: u32) {
-        let words_needed = ((first + pages).div_ceil(u64::BITS)) as usize;
-        if self.bits.len() < words_needed {
-            self.bits.resize(words_needed, 0);
+        let length = (first + pages).div_ceil(u64::BITS) as usize;
+        if self.bits.len() < length {
+            self.bits.resize(length, 0);
         }
         for (word, bits) in words(first, pages) {
             debug_assert_eq!(self.bits[word] & bits, 0, "pages that are free become so");

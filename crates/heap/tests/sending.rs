@@ -195,7 +195,7 @@ fn what_was_sent_as_a_bundle_is_not_copied_into_what_is_built() {
     let (small, large) = (list(&mut heap, 5), list(&mut heap, 2_000));
     let (first, _) = heap.payload(large);
     let built = heap.tuple(&[small, large, large]);
-    // SAFETY: as above.
+    // SAFETY: just built, and nothing else refers to it.
     let (payload, words) =
         unsafe { heap.payload_of_built(built, 4, usize::MAX) }.expect("it is small without the bundle");
     assert_eq!((words, bundles()), (4 + 10, 1));
@@ -287,8 +287,9 @@ fn no_bundle_takes_a_place_that_nobody_else_has() {
 
 /// Bytes of this program that are in memory.
 fn resident() -> usize {
-    let told = std::fs::read_to_string("/proc/self/statm").unwrap();
-    4096 * told.split(' ').nth(1).unwrap().parse::<usize>().unwrap()
+    let told = std::fs::read_to_string("/proc/self/status").unwrap();
+    let kilobytes = told.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB"));
+    1024 * kilobytes.unwrap().parse::<usize>().unwrap()
 }
 
 #[test]
