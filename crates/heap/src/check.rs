@@ -97,6 +97,10 @@ impl Heap {
         assert!(self.htop <= self.stop && self.stop <= self.hend, "H1: top and stack");
         assert!(self.old_start <= self.old_top && self.old_top <= self.old_limit, "H1: old block");
         assert!(self.old_limit <= self.old_end, "H1: limit of the old block");
+        if self.large().is_some_and(|large| large.cycle.as_ref().is_none_or(|cycle| !cycle.is_swept)) {
+            let [used, memory] = [self.old_words(), self.old_block_words()];
+            assert!(used <= memory, "H1: {used} old words have memory of {memory}");
+        }
         let mature = (self.start as usize, self.high_water as usize);
         let fresh = (self.high_water as usize, self.htop as usize);
         let _walk = self.large().and_then(Large::walk);

@@ -68,6 +68,8 @@ pub(crate) struct Gaps {
     search_left: usize,
     /// Large gaps that were taken, and what follows them.
     fresh: Vec<Range<usize>>,
+    /// Words that were taken of large gaps.
+    refilled: usize,
     /// What was filled since [`Gaps::begin`], but for what is being filled.
     filled: Vec<Range<usize>>,
     /// Of that, what is not scanned.
@@ -333,6 +335,7 @@ impl Gaps {
     fn claim_part(&mut self, gap: Range<usize>) -> (Range<usize>, usize) {
         let end = gap.end.min(gap.start + LARGEST);
         let taken = self.claim(&(gap.start..end));
+        self.note_refilled(&gap, end - gap.start);
         if end < gap.end {
             // SAFETY: nobody refers to the words of a gap (GA1).
             unsafe { fill(pointer(taken.end), gap.end - end) };
@@ -348,6 +351,18 @@ impl Gaps {
     /// Large gaps that are being filled, or will be next: their memory is the system's, and may be asked for.
     pub(crate) fn take_fresh(&mut self) -> Vec<Range<usize>> {
         std::mem::take(&mut self.fresh)
+    }
+
+    /// So many words were taken of a gap. If that is large, its memory was the system's.
+    fn note_refilled(&mut self, gap: &Range<usize>, taken: usize) {
+        if gap.len() * 8 >= GIVEN_BACK {
+            self.refilled += taken;
+        }
+    }
+
+    /// Words taken since this was last asked whose memory was the system's, or may have been.
+    pub(crate) fn take_refilled(&mut self) -> usize {
+        std::mem::take(&mut self.refilled)
     }
 
     /// Room for a large object, in a gap of which it leaves the rest to others, or at the end.
@@ -372,6 +387,7 @@ impl Gaps {
         };
         self.next_apart = gap.start + size;
         let taken = self.claim(&(gap.start..gap.start + size));
+        self.note_refilled(&gap, size);
         // SAFETY: nobody refers to the words of a gap (GA1).
         unsafe { fill(pointer(taken.end), gap.len() - size) };
         if gap.len() > size {

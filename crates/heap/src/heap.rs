@@ -471,9 +471,10 @@ impl Heap {
         self.large().map_or((self.old_start, self.old_top), Large::area)
     }
 
+    /// Words of the old generation's memory, used or free.
     #[inline]
     pub(crate) fn old_block_words(&self) -> usize {
-        words_between(self.old_start, self.old_end)
+        words_between(self.old_start, self.old_end) - self.large().map_or(0, |large| large.away)
     }
 
     /// All figures.

@@ -160,6 +160,20 @@ impl Heap {
         self.end_at(end);
         if let Some(large) = self.large_mut() {
             large.populate();
+            // What is filled while gaps are released is known when all are.
+            if large.cycle.as_ref().is_none_or(|cycle| !cycle.is_swept) {
+                let away = large.away.saturating_sub(large.gaps.take_refilled());
+                self.set_away(away);
+            }
+        }
+    }
+
+    /// So many words of gaps have no memory now: they do not count.
+    fn set_away(&mut self, words: usize) {
+        let Some(large) = self.large_mut() else { return };
+        let before = std::mem::replace(&mut large.away, words);
+        if before != words {
+            Class::Process.ledger().resize(Account::own(), before as i64 - words as i64);
         }
     }
 
@@ -416,7 +430,8 @@ impl Heap {
         });
         large.evacuation = owned.is_some().then(Box::default);
         // What all processes promote mostly dies before the next marking: about as much is filled, and free again, each time.
-        let kept = if one_heap::is_on() { large.grown.max(large.patience(UNHURRIED)) } else { 0 };
+        let is_filled = one_heap::is_on() && !one_heap::is_at_rest();
+        let kept = if is_filled { large.grown.max(large.patience(UNHURRIED)) } else { 0 };
         marking.stage(|stage| *stage = Stage::Release { owned, kept });
         large.help.push(Help::mark(marking, earlier));
         self.old_off_heap.binary_words -= words.min(self.old_off_heap.binary_words);
@@ -425,7 +440,7 @@ impl Heap {
     }
 
     /// All gaps are released.
-    fn end_marking(&mut self, Released { live, candidates }: Released) {
+    fn end_marking(&mut self, Released { live, away, candidates }: Released) {
         let Some(Rare { large: Some(large), held, .. }) = self.rare.as_deref_mut() else { return };
         let Some(cycle) = large.cycle.take() else { return };
         // Nothing refers to the others any more, for what was dead has been overwritten (heap.large/LG1).
@@ -440,7 +455,9 @@ impl Heap {
             evacuation.begin(candidates);
             large.evacuation = Some(evacuation);
         }
+        let away = away.saturating_sub(large.gaps.take_refilled());
         self.show_end();
+        self.set_away(away);
         if is_sparse {
             self.request_fullsweep();
         }

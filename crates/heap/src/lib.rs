@@ -79,6 +79,7 @@ mod live_map;
 mod made;
 mod marker;
 mod marking;
+mod marking_times;
 pub mod message;
 pub mod meter;
 mod old_space;

@@ -101,6 +101,8 @@ pub(crate) enum Stage {
 pub(crate) struct Released {
     /// Words that lived when that began.
     pub(crate) live: usize,
+    /// Words of gaps whose memory is the system's.
+    pub(crate) away: usize,
     /// Pieces to be emptied.
     pub(crate) candidates: Option<Box<Candidates>>,
 }
@@ -347,7 +349,7 @@ impl Marking {
     pub(crate) unsafe fn release(&self, owned: Option<&Owned>, mut kept: usize) -> Released {
         let mut survey = owned.and_then(|owned| Some((owned, Candidates::choose(&self.map, &self.promoted, owned)?)));
         let (mut place, mut longest, mut told) = (0, LongestGaps::new(&self.map), 0);
-        let (mut live, mut taken_over) = (0, 0);
+        let (mut live, mut away, mut taken_over) = (0, 0, 0);
         let mut tell = |longest: &LongestGaps, place| {
             let pieces = longest.pieces(&self.map, place);
             if pieces >= told + TOLD || place == usize::MAX {
@@ -378,7 +380,7 @@ impl Marking {
                 let (gap, is_candidate) = survey.as_ref().map_or(whole, |(_, candidates)| candidates.part(&rest));
                 rest.start = gap.end;
                 // SAFETY: the caller's promise.
-                unsafe { self.release_gap(&gap, &mut kept) };
+                away += unsafe { self.release_gap(&gap, &mut kept) };
                 if is_candidate {
                     // It is no gap for the owner (heap.candidates/CA1).
                     self.map.set(gap.start, gap.len());
@@ -392,7 +394,7 @@ impl Marking {
         unsafe { self.survey(&mut survey, place..self.map.words()) };
         self.promoted.empty();
         tell(&longest, usize::MAX);
-        Released { live, candidates: survey.map(|(_, candidates)| Box::new(candidates)) }
+        Released { live, away, candidates: survey.map(|(_, candidates)| Box::new(candidates)) }
     }
 
     /// Looks through a run of words that live; at the end of the part that is marked, through what lies behind it too.
@@ -406,23 +408,26 @@ impl Marking {
         unsafe { candidates.look_through(owned, self.map.address(run.start).addr()..end.addr()) };
     }
 
-    /// Makes a gap one object, and gives its memory to the system if it is large, but for so many words.
+    /// Makes a gap one object, and gives its memory to the system if it is large, but for so many words; so many words of it are the system's then.
     ///
     /// # Safety
     /// As for [`Marking::release`].
-    unsafe fn release_gap(&self, gap: &Range<usize>, kept: &mut usize) {
+    unsafe fn release_gap(&self, gap: &Range<usize>, kept: &mut usize) -> usize {
         let start = self.map.address(gap.start);
         // SAFETY: the caller's promise.
         unsafe { fill(start, gap.len()) };
         let first = (start.addr() + 8).next_multiple_of(PAGE);
         let end = self.map.address(gap.end).addr() / PAGE * PAGE;
-        if end >= first + GIVEN_BACK {
-            let stays = (*kept * 8 / PAGE * PAGE).min(end - first);
-            *kept -= stays / 8;
-            if stays < end - first {
-                reserved::decommit(first + stays, end - first - stays);
-            }
+        if end < first + GIVEN_BACK {
+            return 0;
         }
+        let stays = (*kept * 8 / PAGE * PAGE).min(end - first);
+        *kept -= stays / 8;
+        let away = end - first - stays;
+        if away > 0 {
+            reserved::decommit(first + stays, away);
+        }
+        away / 8
     }
 }
 

@@ -1,6 +1,7 @@
-//! Whether there is one heap of all processes ([`crate::shared`]), where its old generation is, and how much of it is young.
+//! Whether there is one heap of all processes ([`crate::shared`]), where its old generation is, how much of it is young, and when it is to be collected.
 
-use myriad_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::marking_times::NEVER;
+use myriad_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// Words that are taken between two collections, for each scheduler: 8 MB.
 pub(crate) const NURSERY: usize = if cfg!(any(test, heap_check)) { 16 * 1024 } else { 1 << 20 };
@@ -16,6 +17,11 @@ static DUE: AtomicBool = AtomicBool::new(false);
 static FULL: AtomicBool = AtomicBool::new(false);
 /// The next collection is one of all: there is something that has waited for it.
 static FULL_NEXT: AtomicBool = AtomicBool::new(false);
+/// Nobody has anything to do: a marking may be due where it would not be else.
+static IDLE: AtomicBool = AtomicBool::new(false);
+/// When a marking is due while there is work, and while there is none; or [`NEVER`].
+static MARK_NS: AtomicU64 = AtomicU64::new(NEVER);
+static MARK_IDLE_NS: AtomicU64 = AtomicU64::new(NEVER);
 /// A collection is under way, and it is not one of all.
 static UNDER_WAY: AtomicBool = AtomicBool::new(false);
 /// Collections of all that are over.
@@ -83,30 +89,76 @@ pub(crate) fn taken(words: usize) {
     }
 }
 
-/// Nobody has anything to do: a collection is due if any memory was taken since the last. `false`: none was.
-pub fn collect_when_idle() -> bool {
-    // Relaxed: figures and a hint.
-    let any = TAKEN.load(Ordering::Relaxed) > 0;
-    if any {
-        DUE.store(true, Ordering::Relaxed);
-    }
-    any
+/// What there is to do for who rests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AtRest {
+    /// A collection is due.
+    Collect,
+    /// A marking will be due then.
+    Later(u64),
+    /// No collection is due, and none will be before something runs.
+    Nothing,
 }
 
-/// What is due is about to be done: has somebody asked for a collection of all?
-pub(crate) fn begin_collection() -> bool {
+/// Nobody has anything to do, and the caller `has_run` something since it last asked: a collection is due for that, or if memory was taken since the last, or for a marking that goes on or is due.
+pub fn look_at_rest(has_run: bool, now_ns: u64) -> AtRest {
+    // Relaxed: figures and hints.
+    let mark_ns = MARK_IDLE_NS.load(Ordering::Relaxed);
+    if has_run || TAKEN.load(Ordering::Relaxed) > 0 || mark_ns <= now_ns {
+        IDLE.store(true, Ordering::Relaxed);
+        DUE.store(true, Ordering::Relaxed);
+        return AtRest::Collect;
+    }
+    if mark_ns == NEVER { AtRest::Nothing } else { AtRest::Later(mark_ns) }
+}
+
+/// Somebody has nothing to do, for a while at least: is a marking due, or to go on? Then a collection is due.
+pub fn look_before_rest(now_ns: u64) -> bool {
+    // Relaxed: figures and hints.
+    let is_due = MARK_NS.load(Ordering::Relaxed) <= now_ns;
+    if is_due {
+        DUE.store(true, Ordering::Relaxed);
+    }
+    is_due
+}
+
+/// When a marking is due while there is work, and while there is none.
+pub(crate) fn set_marking(mark_ns: u64, mark_idle_ns: u64) {
+    // Relaxed: figures.
+    MARK_NS.store(mark_ns, Ordering::Relaxed);
+    MARK_IDLE_NS.store(mark_idle_ns, Ordering::Relaxed);
+}
+
+/// What is about to be done.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked {
+    /// Somebody has asked for a collection of all.
+    pub(crate) full: bool,
+    /// Memory was taken since the last collection.
+    pub(crate) taken: bool,
+}
+
+/// What is due is about to be done.
+pub(crate) fn begin_collection() -> Asked {
     // Relaxed: all threads that write them are stopped; a dirty one may ask once more.
-    TAKEN.store(0, Ordering::Relaxed);
+    let taken = TAKEN.swap(0, Ordering::Relaxed) > 0;
     DUE.store(false, Ordering::Relaxed);
-    let is_full = FULL.swap(false, Ordering::Relaxed) | FULL_NEXT.swap(false, Ordering::Relaxed);
-    UNDER_WAY.store(!is_full, Ordering::Relaxed);
-    is_full
+    let full = FULL.swap(false, Ordering::Relaxed) | FULL_NEXT.swap(false, Ordering::Relaxed);
+    UNDER_WAY.store(!full, Ordering::Relaxed);
+    Asked { full, taken }
+}
+
+/// Is the collection under way made while nobody has anything to do?
+pub(crate) fn is_at_rest() -> bool {
+    // Relaxed: a hint.
+    IDLE.load(Ordering::Relaxed)
 }
 
 /// It is over.
 pub(crate) fn end_collection() {
-    // Relaxed: a hint.
+    // Relaxed: hints.
     UNDER_WAY.store(false, Ordering::Relaxed);
+    IDLE.store(false, Ordering::Relaxed);
 }
 
 /// The next collection is one of all.

@@ -37,8 +37,9 @@ use crate::in_place::Destination;
 use crate::large::UNHURRIED;
 use crate::literal;
 use crate::marking::Help;
-use crate::one_heap::{self, taken};
-pub use crate::one_heap::{collect_when_idle, is_due, is_on, is_over, request};
+use crate::marking_times::MarkingTimes;
+use crate::one_heap::{self, Asked, taken};
+pub use crate::one_heap::{AtRest, is_due, is_on, is_over, look_at_rest, look_before_rest, request};
 use crate::pinned::{Pinned, Swept};
 use crate::promotion::{self, MOST_PROMOTERS, Piece, Promoter, Promotion};
 use crate::roots::Roots;
@@ -68,6 +69,7 @@ struct Old {
     gathering: Option<Gathering>,
     /// The number of the last one.
     gatherings: u32,
+    times: MarkingTimes,
     company: Company,
 }
 
@@ -93,8 +95,10 @@ unsafe impl Send for Memory {}
 /// All processes have one heap from now on: to be called before the first is made. `false`: there are no addresses for it.
 pub fn use_one_heap(schedulers: usize) -> bool {
     let mut old = Heap::without_block(&Settings::default());
+    old.settle_here();
     let Some((start, words)) = old.make_widest_old() else { return false };
-    *OLD.lock() = Some(Old { heap: old, gathering: None, gatherings: 0, company: Company::default() });
+    let times = MarkingTimes::default();
+    *OLD.lock() = Some(Old { heap: old, gathering: None, gatherings: 0, times, company: Company::default() });
     one_heap::begin(start, words, schedulers);
     true
 }
@@ -227,14 +231,16 @@ static RESULTS_CLASS: LockClass = LockClass::new("collected", 34);
 /// All processes are stopped, and `world` tells all of them (SH2).
 pub unsafe fn collect(world: &mut impl World, stop: &Stop<'_>) -> Vec<Help> {
     let mut old = OLD.lock();
-    let Some(Old { heap: old, gathering, gatherings, company }) = old.as_mut() else { return Vec::new() };
-    let full = one_heap::begin_collection();
+    let Some(Old { heap: old, gathering, gatherings, times, company }) = old.as_mut() else { return Vec::new() };
+    let Asked { full, taken } = one_heap::begin_collection();
+    old.settle_here();
     let stop = &if cfg!(heap_check) || company.is_allowed() { *stop } else { Stop { alone: usize::MAX, ..*stop } };
     let mut abandoned = std::mem::replace(&mut *ABANDONED.lock(), Memory::NONE);
     // SAFETY: the caller's promise.
     unsafe {
         let mut into_old = Vec::new();
         let mut active = world.processes(true);
+        times.collected((stop.now_ns)(), taken || !active.is_empty());
         let (pinned, words) = find_pinned(&mut active, &mut into_old);
         let words = words + abandoned.segments.words;
         let promoted = promote(&mut active, stop, company, &pinned, old, words);
@@ -261,6 +267,7 @@ pub unsafe fn collect(world: &mut impl World, stop: &Stop<'_>) -> Vec<Help> {
             drop(active);
             drop(gathering.take().map(Gathering::end));
             old.collect_old(world, &into_old);
+            times.are_over((stop.now_ns)(), old.old_words());
             if !world.processes(false).iter_mut().any(Process::is_pinned) {
                 // They may be literals alone, and the process may not have run since the last collection.
                 old.release_literals(world);
@@ -270,7 +277,9 @@ pub unsafe fn collect(world: &mut impl World, stop: &Stop<'_>) -> Vec<Help> {
             one_heap::end_full();
         } else {
             // The marking is prepared before any of its roots is known (heap.gathering/GR2).
-            if old.is_marking_due(stop.grown) && old.prepare_marking() {
+            let (now_ns, grown) = ((stop.now_ns)(), old.is_marking_due(stop.grown));
+            if (grown || times.is_due(now_ns, old.old_words())) && old.prepare_marking() {
+                times.begin(old.old_words(), grown);
                 *gathering = Some(Gathering::begin(gatherings, &mut active, stop, into_old));
             }
             drop(active);
@@ -281,8 +290,12 @@ pub unsafe fn collect(world: &mut impl World, stop: &Stop<'_>) -> Vec<Help> {
                 }
             } else if old.is_marked() {
                 old.advance_marking(&Roots::new());
+                if !old.is_marked() {
+                    times.end((stop.now_ns)(), old.old_words());
+                }
             }
         }
+        times.tell(old.old_words());
         one_heap::end_collection();
         std::iter::from_fn(|| old.take_help()).collect()
     }

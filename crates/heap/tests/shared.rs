@@ -2,7 +2,7 @@
 //!
 //! A test program of its own, for whether there is one heap is a matter of the whole program.
 
-use myriad_heap::shared::{self, InSignals, Stop, World};
+use myriad_heap::shared::{self, AtRest, InSignals, Stop, World};
 use myriad_heap::{Heap, MaxHeapSize, Payload, Roots, Settings, account};
 use myriad_term::{Build, SharedBinary, Term};
 use std::collections::{HashSet, VecDeque};
@@ -365,10 +365,58 @@ fn old_terms_count_for_a_limit() {
     }
 }
 
+/// While nobody has anything to do, the old generation is marked though it has not grown: once, and the sooner again the more came of it.
+fn what_has_ended_goes_at_rest() {
+    const CELLS: usize = 100_000;
+    let mut all = All(vec![Process::new(), Process::new()]);
+    for process in &mut all.0 {
+        for n in 0..CELLS {
+            let list = process.terms[0];
+            process.terms[0] = process.room().cons(Term::small(n as i64), list);
+        }
+    }
+    let mut now_ns = 0;
+    // What is left at the end, how many collections there were, and how long it took.
+    let mut rest = |all: &mut All, mut has_run: bool| {
+        let (mut collections, began_ns) = (0, now_ns);
+        loop {
+            match shared::look_at_rest(std::mem::take(&mut has_run), now_ns) {
+                AtRest::Collect => {
+                    collections += 1;
+                    assert!(collections < 20, "no end");
+                    let time = now_ns;
+                    let stop = Stop { now_ns: &|| time, ..Stop::new(&together, &|| 0) };
+                    // SAFETY: these are all processes.
+                    unsafe { shared::collect(all, &stop) }.into_iter().for_each(|help| help.run());
+                }
+                AtRest::Later(due_ns) => now_ns = due_ns,
+                AtRest::Nothing => return (shared::old_words() / CELLS, collections, now_ns - began_ns),
+            }
+        }
+    };
+    let (words, collections, first_ns) = rest(&mut all, true);
+    assert_eq!(words, 4);
+    assert!(collections > 1, "it is marked");
+    assert_eq!(rest(&mut all, false), (4, 0, 0));
+    // Little came of it.
+    all.0[0].heap.touch();
+    let (words, _, again_ns) = rest(&mut all, true);
+    assert_eq!((words, again_ns), (4, 2 * first_ns));
+    all.0.pop();
+    let (words, _, last_ns) = rest(&mut all, true);
+    assert_eq!((words, last_ns), (2, 4 * first_ns));
+    all.0.clear();
+    let (words, _, last_ns) = rest(&mut all, true);
+    assert_eq!((words, last_ns), (0, first_ns));
+}
+
 #[test]
 fn what_processes_refer_to_stays() {
     assert!(shared::use_one_heap(1), "there are addresses");
     old_terms_count_for_a_limit();
+    if !cfg!(miri) {
+        what_has_ended_goes_at_rest();
+    }
     let (rounds, objects) = if cfg!(miri) { (1, 10) } else { (5, 2000) };
     (1..=rounds).for_each(|seed| shared_objects_stay_shared(seed, objects));
     if cfg!(miri) {

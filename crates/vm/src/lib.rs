@@ -43,6 +43,7 @@ mod parts;
 pub mod private_thread;
 pub mod release;
 pub mod report;
+mod rest;
 pub mod runtime;
 pub mod scheduler;
 pub mod send;

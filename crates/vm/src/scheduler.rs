@@ -8,18 +8,16 @@
 //! queue behind the process that asked ([`Process::is_asked`]). Giving way so early wakes no scheduler, since two processes in a
 //! dialogue run best on one core.
 
-use crate::clean_up;
 use crate::ctx::Ctx;
 use crate::deliver::Handled;
 use crate::engine::SliceEnd;
+use crate::rest::Rest;
 use crate::tracer::{Activity, switches};
 use crate::vm::Vm;
 use crate::{Process, Signals};
-use myriad_heap::bundle;
 use myriad_heap::meter::{self, Work};
-use myriad_heap::shared::{self, Unneeded};
+use myriad_heap::shared;
 use myriad_process::{Frames, Priority};
-use myriad_sched::dispatcher::{TRIM_AFTER, TRIM_REDUCTIONS};
 use myriad_sched::microstate::{self, State};
 use myriad_sched::{DirtyKind, Dispatcher, Job, Local, Look, Pace, SLICE_OVERHEAD, SLICE_REDUCTIONS, Search, jobs};
 use myriad_sync::atomic::Ordering;
@@ -55,7 +53,7 @@ pub enum Step {
 
 /// A normal scheduler: what its thread, or a test driver, steps.
 pub struct Scheduler {
-    vm: &'static Vm,
+    pub(crate) vm: &'static Vm,
     /// Its own state, as running code sees it.
     pub local: Local,
     /// What it runs next.
@@ -70,10 +68,8 @@ pub struct Scheduler {
     next_renewal_ns: u64,
     /// More timers were due then than are fired at a time.
     overdue: bool,
-    /// Reductions since free memory last went back to the system.
-    untrimmed: u64,
-    /// As many as that when it last slept for so long that it looks again.
-    looked: u64,
+    /// What it sees to when it rests.
+    pub(crate) rest: Rest,
     /// The last park met events of file descriptors.
     served: bool,
     /// It has slept, and since then run no process but the one that is told when schedulers wake.
@@ -110,8 +106,7 @@ impl Scheduler {
             own_looks: 0,
             next_renewal_ns: 0,
             overdue: false,
-            untrimmed: 0,
-            looked: 0,
+            rest: Rest::default(),
             served: false,
             asleep: false,
             dirty_turn: false,
@@ -171,7 +166,7 @@ impl Scheduler {
         self.dispatcher.begin_work();
         let used = job.run();
         self.unchecked += used + SLICE_OVERHEAD;
-        self.untrimmed += u64::from(used);
+        self.rest.has_run(u64::from(used));
         let others_waited = self.unchecked >= SLICE_REDUCTIONS as u32;
         self.dispatcher.after_slice(u64::from(used), jobs::PRIORITY, true, others_waited);
         used
@@ -262,7 +257,7 @@ impl Scheduler {
         }
     }
 
-    fn look_for_clean_up(&self) {
+    pub(crate) fn look_for_clean_up(&self) {
         self.vm.clean_up.look_if_time(self.local.now_ns, |id| self.vm.platform.unpark(id));
     }
 
@@ -390,49 +385,13 @@ impl Scheduler {
             let timeout = next_timer_ns.map(|ns| Duration::from_nanos(ns.saturating_sub(since)));
             if shared::is_on() {
                 let vm = self.vm;
-                vm.schedulers.stand_at_safepoint(|| self.park_and_trim(timeout));
+                vm.schedulers.stand_at_safepoint(|| self.park_and_look(timeout));
             } else {
-                self.park_and_trim(timeout);
+                self.park_and_look(timeout);
             }
         }
         self.dispatcher.after_park(&self.local, parked);
         self.serve();
-    }
-
-    /// Parks: if it has worked first for a while only, and if nothing comes then it looks again whether schedulers are to give memory back,
-    /// and after a period of work does so itself. Before that the one heap of all processes is collected: what has ended held something.
-    fn park_and_trim(&mut self, timeout: Option<Duration>) {
-        let (vm, id) = (self.vm, self.local.id);
-        let _sleep = microstate::within(State::Sleep);
-        self.look_for_clean_up();
-        if vm.clean_up.take_due(id) {
-            self.untrimmed = self.untrimmed.max(TRIM_REDUCTIONS);
-        }
-        let timeout = vm.holders.shorten(timeout, self.local.now_ns);
-        if self.untrimmed == self.looked || timeout.is_some_and(|timeout| timeout <= TRIM_AFTER) {
-            vm.platform.park(id, timeout);
-            return;
-        }
-        let before = vm.platform.now_ns();
-        vm.platform.park(id, Some(TRIM_AFTER));
-        if u128::from(vm.platform.now_ns().saturating_sub(before)) < TRIM_AFTER.as_nanos() {
-            return;
-        }
-        if shared::is_on() && shared::collect_when_idle() {
-            // It does so before it parks again, and looks once more then.
-            return;
-        }
-        if self.untrimmed >= TRIM_REDUCTIONS {
-            self.untrimmed = 0;
-            let _aux = microstate::within(State::Aux);
-            if shared::is_on() {
-                shared::give_back(Unneeded::All);
-            }
-            bundle::give_back();
-            myriad_term::memory::trim();
-            vm.clean_up.is_done(id, clean_up::bytes_in_use());
-        }
-        self.looked = self.untrimmed;
     }
 
     /// It slept, and is about to run this process.
@@ -489,7 +448,7 @@ impl Scheduler {
         microstate::enter(State::Other);
         meter::count(Work::Slice, 1);
         self.unchecked += used + forgone + SLICE_OVERHEAD;
-        self.untrimmed += u64::from(used);
+        self.rest.has_run(u64::from(used));
         // Work has waited here for a whole slice, or for many short ones.
         let others_waited = end == SliceEnd::Yielded && self.unchecked >= SLICE_REDUCTIONS as u32;
         self.dispatcher.after_slice(u64::from(used), priority, end == SliceEnd::Waiting, others_waited);

@@ -4,6 +4,8 @@ use super::bundles::{ALONE, bundles, sent};
 use super::{SEEDS, STEPS, Walker, run_helped};
 use crate::live_map::LongestGaps;
 use crate::marking::Stage;
+#[cfg(not(miri))]
+use crate::marking::{GIVEN_BACK, PAGE};
 use crate::{Heap, Help, Roots, Settings};
 use myriad_sync::Arc;
 use myriad_term::{Build, SharedBinary, Term};
@@ -235,4 +237,26 @@ fn gaps_are_filled_while_others_are_released() {
         walker.hash(*root);
     });
     assert_eq!(heap.old_words() + heap.young_words(), walker.words);
+}
+
+/// Memory of gaps that went to the system does not count until they are filled.
+#[test]
+#[cfg(not(miri))]
+fn memory_that_was_given_back_does_not_count() {
+    const MANY: usize = 4 * GIVEN_BACK / 16;
+    let mut roots = [Term::NIL; 40];
+    let mut heap = large_heap(&mut roots, CELLS);
+    let mut memory = Vec::new();
+    for is_there in [true, false, true, false] {
+        roots[0] = if is_there { list(&mut heap, &mut roots, 0, MANY) } else { Term::NIL };
+        heap.set_fullsweep_after(1);
+        for _ in 0..8 {
+            collect(&mut heap, &mut roots);
+        }
+        memory.push(heap.total_size_words() - heap.block_words());
+    }
+    // But for some pages.
+    let gone = 2 * MANY - 2 * PAGE / 8..=2 * MANY;
+    assert!(gone.contains(&(memory[0] - memory[1])) && gone.contains(&(memory[2] - memory[3])), "{memory:?}");
+    assert_eq!(memory[0], memory[2]);
 }
