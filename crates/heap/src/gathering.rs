@@ -8,27 +8,26 @@
 //!      its roots before, or has got it from one that has, or made it.
 //! GR2. What is promoted after that moment counts as living, for the marking's map of it is there from then on (heap.marking/MA2).
 
+use crate::attribution::Told;
 use crate::heap::Heap;
-use crate::one_heap::is_old;
 use crate::roots::Roots;
 use crate::segment::each_root;
 use crate::shared::{InSignals, Process, Stop, World};
 use myriad_sync::atomic::{AtomicU32, Ordering};
 use myriad_sync::{LockClass, Mutex};
-use myriad_term::Term;
 
 /// The number of the gathering under way; 0: there is none.
 static UNDER_WAY: AtomicU32 = AtomicU32::new(0);
 static TOLD_CLASS: LockClass = LockClass::new("told_roots", 949);
 /// What processes have told.
-static TOLD: Mutex<Vec<u64>> = Mutex::new(&TOLD_CLASS, Vec::new());
+static TOLD: Mutex<Told> = Mutex::new(&TOLD_CLASS, Told::NOTHING);
 
 /// Roots that are being gathered.
 pub(crate) struct Gathering {
     number: u32,
     /// Where in the table of processes those begin that were not asked.
     next: usize,
-    into_old: Vec<u64>,
+    told: Told,
 }
 
 impl Heap {
@@ -40,48 +39,42 @@ impl Heap {
         number != 0 && self.last_seen != number
     }
 
-    /// It tells its roots.
+    /// It tells its roots, as the process with this number.
     #[cold]
-    pub fn tell_roots(&mut self, roots: &Roots<'_>) {
+    pub fn tell_roots(&mut self, number: u64, roots: &Roots<'_>) {
         // Relaxed: as above.
         self.last_seen = UNDER_WAY.load(Ordering::Relaxed);
-        let mut told = TOLD.lock();
-        each_root(self, roots, |word| tell(word, &mut told));
+        TOLD.lock().tell(number, |tell| each_root(self, roots, tell));
     }
 }
 
-/// Adds a word if it leads into the old generation.
-fn tell(word: u64, into_old: &mut Vec<u64>) {
-    // SAFETY: only looked at.
-    let term = unsafe { Term::from_raw(word) };
-    if !term.is_immediate() && is_old(term.object_ptr()) {
-        into_old.push(word);
+impl Told {
+    /// Processes, which are stopped, tell their roots.
+    pub(crate) fn tell_all<P: Process>(&mut self, mut processes: Vec<&mut P>) {
+        for process in &mut processes {
+            let number = process.number();
+            process.with_roots(&mut |heap, roots| self.tell(number, |tell| each_root(heap, roots, tell)));
+        }
+        // SAFETY: the places hold terms, and nobody changes them.
+        P::each_in_signals(&mut processes, InSignals::All, &mut |place| self.tell_other(unsafe { *place }));
     }
-}
-
-/// Adds the words of processes, which are stopped, that lead into the old generation.
-pub(crate) fn tell_all<P: Process>(mut processes: Vec<&mut P>, into_old: &mut Vec<u64>) {
-    for process in &mut processes {
-        process.with_roots(&mut |heap, roots| each_root(heap, roots, |word| tell(word, into_old)));
-    }
-    // SAFETY: the places hold terms, and nobody changes them.
-    P::each_in_signals(&mut processes, InSignals::All, &mut |place| tell(unsafe { *place }, into_old));
 }
 
 impl Gathering {
     /// Begins, with the roots of those that have run; all stand. The number is another one than the last few thousand million were.
-    pub(crate) fn begin(last: &mut u32, active: &mut [impl Process], stop: &Stop<'_>, into_old: Vec<u64>) -> Gathering {
+    pub(crate) fn begin(last: &mut u32, active: &mut [impl Process], stop: &Stop<'_>, told: Told) -> Gathering {
         *last = last.wrapping_add(1).max(1);
         // Relaxed: see `Heap::is_to_tell_roots`.
         UNDER_WAY.store(*last, Ordering::Relaxed);
-        let mut gathering = Gathering { number: *last, next: 0, into_old };
+        let mut gathering = Gathering { number: *last, next: 0, told };
         gathering.ask(active, stop);
         gathering
     }
 
     /// Asks some more; `true`: there are no more.
     pub(crate) fn go_on(&mut self, world: &mut impl World, stop: &Stop<'_>) -> bool {
-        self.into_old.append(&mut TOLD.lock());
+        let told = std::mem::take(&mut *TOLD.lock());
+        self.told.append(told);
         let (mut processes, next) = world.processes_from(self.next, stop.asked);
         self.ask(&mut processes, stop);
         let Some(next) = next else { return true };
@@ -91,21 +84,21 @@ impl Gathering {
 
     fn ask<P: Process>(&mut self, processes: &mut [P], stop: &Stop<'_>) {
         let number = self.number;
-        let found = stop.spread(processes, |processes, found: &mut Vec<u64>| {
+        let found = stop.spread(processes, |processes, found: &mut Told| {
             let to_ask = processes.iter_mut().filter_map(|process| {
                 let heap = process.heap();
                 (std::mem::replace(&mut heap.last_seen, number) != number).then_some(process)
             });
-            tell_all(to_ask.collect(), found);
+            found.tell_all(to_ask.collect());
         });
-        found.into_iter().for_each(|mut found| self.into_old.append(&mut found));
+        found.into_iter().for_each(|found| self.told.append(found));
     }
 
     /// Is over; gives what was gathered.
-    pub(crate) fn end(self) -> Vec<u64> {
+    pub(crate) fn end(self) -> Told {
         // Relaxed: see `Heap::is_to_tell_roots`.
         UNDER_WAY.store(0, Ordering::Relaxed);
-        TOLD.lock().clear();
-        self.into_old
+        *TOLD.lock() = Told::NOTHING;
+        self.told
     }
 }

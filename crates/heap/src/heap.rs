@@ -426,9 +426,10 @@ impl Heap {
         self.young_words() + self.old_words() + self.fragment_words + self.stack_words()
     }
 
-    /// Words of both blocks and the fragments (`total_heap_size`).
+    /// Words of both blocks and the fragments (`total_heap_size`); where all processes have one heap, those of the young ones.
     pub fn total_size_words(&self) -> usize {
-        self.block_words() + self.old_block_words() + self.fragment_words
+        let segments = self.rare.as_ref().map_or(0, |rare| rare.segments.words);
+        self.block_words() + segments + self.old_block_words() + self.fragment_words
     }
 
     /// What counts for the limit between two collections: not what of the old block is free.

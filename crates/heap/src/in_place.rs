@@ -1,6 +1,7 @@
 //! Collecting the old generation of a large heap where it is ([`crate::large`]): what its owner does.
 
 use crate::account::Class;
+use crate::attribution::Told;
 use crate::block::{self, Move};
 use crate::candidates::Owned;
 use crate::gaps::Gaps;
@@ -281,7 +282,7 @@ impl Heap {
         let Some(large) = self.large_mut() else { return };
         let Some(cycle) = &mut large.cycle else {
             if self.is_marking_due(LARGE / 4) {
-                self.begin_marking(self.words_into_old(roots));
+                self.begin_marking(Told::by_nobody(self.words_into_old(roots)));
             }
             return;
         };
@@ -338,9 +339,9 @@ impl Heap {
     }
 
     /// Begins to mark a large old generation from the words that lead into it.
-    pub(crate) fn begin_marking(&mut self, into_old: Vec<u64>) {
+    pub(crate) fn begin_marking(&mut self, told: Told) {
         if self.prepare_marking() {
-            self.start_marking(into_old);
+            self.start_marking(told);
         }
     }
 
@@ -373,10 +374,10 @@ impl Heap {
     }
 
     /// A helper marks from the words that led into the old generation when that was prepared.
-    pub(crate) fn start_marking(&mut self, into_old: Vec<u64>) {
+    pub(crate) fn start_marking(&mut self, told: Told) {
         let Some(large) = self.large_mut() else { return };
         let Some(cycle) = &large.cycle else { return };
-        cycle.marking.stage(|stage| *stage = Stage::Mark(into_old));
+        cycle.marking.stage(|stage| *stage = Stage::Mark(told));
         large.help.push(Help::mark(&cycle.marking, None));
     }
 

@@ -47,6 +47,7 @@
 
 pub mod account;
 mod area_count;
+mod attribution;
 mod block;
 pub mod bundle;
 mod bundle_area;

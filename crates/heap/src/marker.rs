@@ -32,6 +32,8 @@ pub(crate) struct Marker<'m> {
     /// Words of objects whose memory was asked for, the oldest at `oldest`; 0 (a number) where there is none.
     ahead: [u64; AHEAD],
     oldest: usize,
+    /// Words of the objects that it has marked.
+    marked: usize,
     left: u32,
 }
 
@@ -47,21 +49,23 @@ impl<'m> Marker<'m> {
             overflowed: false,
             ahead: [0; AHEAD],
             oldest: 0,
+            marked: 0,
             left: A_WHILE,
         }
     }
 
-    /// Marks all that these words lead to.
+    /// Marks all that these words lead to; gives how many words of objects were not marked before.
     ///
     /// # Safety
     /// heap.marking/MA1; they are words of the heap.
-    pub(crate) unsafe fn follow(&mut self, words: &[u64]) -> Option<()> {
-        if words.is_empty() {
-            return Some(());
+    pub(crate) unsafe fn follow(&mut self, words: &[u64]) -> Option<usize> {
+        let before = self.marked;
+        if !words.is_empty() {
+            let words = words.as_ptr_range();
+            // SAFETY: the caller's promise.
+            unsafe { self.follow_rest(Rest { next: words.start, end: words.end })? };
         }
-        let words = words.as_ptr_range();
-        // SAFETY: the caller's promise.
-        unsafe { self.follow_rest(Rest { next: words.start, end: words.end }) }
+        Some(self.marked - before)
     }
 
     /// The same of all words of marked objects from one place to another.
@@ -205,7 +209,11 @@ impl<'m> Marker<'m> {
                 let header = Header::from_raw(*at);
                 (1 + header.size(), if header.holds_terms() { 1 } else { 1 + header.size() })
             };
-            if !self.marking.map.set(place, words) || first == words {
+            if !self.marking.map.set(place, words) {
+                return;
+            }
+            self.marked += words;
+            if first == words {
                 return;
             }
             if self.rests.len() >= self.most_rests {

@@ -19,6 +19,7 @@
 //!      behind these gaps. The helper reads and sets bits behind them only, and looks into none of the owner's. Nobody walks over gaps meanwhile, for what refers to one that is
 //!      filled may not be filler yet.
 
+use crate::attribution::Told;
 use crate::candidates::{Candidates, Owned};
 use crate::live_map::{LiveMap, LongestGaps, PIECE, fill};
 use crate::marker::Marker;
@@ -79,7 +80,7 @@ impl Drop for Reservation {
 /// How far a marking is.
 pub(crate) enum Stage {
     /// Waits for a helper, with the words that lead to what lives.
-    Mark(Vec<u64>),
+    Mark(Told),
     Marking,
     /// All that lives has its bits; these bundles are referred to (where they begin).
     Marked(BTreeSet<usize>),
@@ -179,11 +180,11 @@ impl Marking {
     fn go_on(&self) {
         let mut state = self.state.lock();
         let done = match std::mem::replace(&mut state.stage, Stage::Stopped) {
-            Stage::Mark(roots) => {
+            Stage::Mark(told) => {
                 state.stage = Stage::Marking;
                 drop(state);
                 // SAFETY: MA1.
-                unsafe { self.mark(&roots) }.map_or(Stage::Stopped, Stage::Marked)
+                unsafe { self.mark(&told) }.map_or(Stage::Stopped, Stage::Marked)
             }
             Stage::Release { owned, kept } => {
                 state.stage = Stage::Releasing(LongestGaps::default());
@@ -260,7 +261,7 @@ impl Marking {
             stopping: AtomicBool::new(false),
             is_asked: AtomicBool::new(false),
             naps: AtomicU32::new(0),
-            state: Mutex::new(&CLASS, State { stage: Stage::Mark(Vec::new()), walks: 0, asked: Vec::new() }),
+            state: Mutex::new(&CLASS, State { stage: Stage::Mark(Told::NOTHING), walks: 0, asked: Vec::new() }),
             changed: Condvar::new(),
         })
     }
@@ -301,11 +302,15 @@ impl Marking {
     ///
     /// # Safety
     /// MA1; the roots are words of the heap (heap/H2, heap/H3).
-    unsafe fn mark(&self, roots: &[u64]) -> Option<BTreeSet<usize>> {
+    unsafe fn mark(&self, told: &Told) -> Option<BTreeSet<usize>> {
         let mut marker = Marker::new(self);
         // SAFETY: the caller's promise.
+        let shares = told.share(|words| unsafe { marker.follow(words) })?;
+        if one_heap::is_on() {
+            shares.publish();
+        }
+        // SAFETY: as above.
         unsafe {
-            marker.follow(roots)?;
             while std::mem::take(&mut marker.overflowed) {
                 let mut place = 0;
                 while let Some(run) = self.map.next_set(place) {

@@ -3,7 +3,7 @@
 //! A marking costs what lives, and gives what does not. So one begins if something has run since the last one began and time has passed since that was over: a moment where nobody has
 //! anything to do, else one in which it could have been done many times; and twice as long each time that little came of it.
 
-use crate::one_heap;
+use crate::one_heap::{self, NEVER};
 
 /// From the end of a marking to the next one (nanoseconds).
 const PAUSE_NS: u64 = 500_000_000;
@@ -14,8 +14,6 @@ const WORD_NS: u64 = 3;
 const MOST_VAIN: u32 = 9;
 /// A marking is no use to an old generation of fewer words than that: 1 MB.
 const LEAST: usize = if cfg!(any(test, heap_check)) { 100 } else { 128 << 10 };
-/// None is due.
-pub(crate) const NEVER: u64 = u64::MAX;
 
 /// A marking that is not over.
 struct Begun {

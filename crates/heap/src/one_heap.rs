@@ -1,10 +1,12 @@
 //! Whether there is one heap of all processes ([`crate::shared`]), where its old generation is, how much of it is young, and when it is to be collected.
 
-use crate::marking_times::NEVER;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// Words that are taken between two collections, for each scheduler: 8 MB.
 pub(crate) const NURSERY: usize = if cfg!(any(test, heap_check)) { 16 * 1024 } else { 1 << 20 };
+
+/// In the place of a time: no marking is due.
+pub(crate) const NEVER: u64 = u64::MAX;
 
 static ON: AtomicBool = AtomicBool::new(false);
 /// Words of young memory that were taken since the last collection.

@@ -25,11 +25,13 @@
 //!      what they refer to stays young.
 
 use crate::account::{self, Class};
+use crate::attribution::Told;
+pub use crate::attribution::old_words_of;
 use crate::block;
 use crate::company::{Company, Pace};
 use crate::copy::Span;
 use crate::gaps::Gaps;
-use crate::gathering::{Gathering, tell_all};
+use crate::gathering::Gathering;
 use crate::going_literals;
 pub use crate::going_literals::{leaving, release};
 use crate::heap::{Heap, RESERVED};
@@ -142,6 +144,8 @@ pub enum InSignals {
 pub trait Process: Send {
     /// Its heap.
     fn heap(&mut self) -> &mut Heap;
+    /// A number that no other process has.
+    fn number(&self) -> u64;
     /// Is it inside a built-in whose terms are not among its roots (SH3)?
     fn is_pinned(&mut self) -> bool;
     /// Calls `visit` with the heap and all places outside it that hold terms, but those in signals.
@@ -266,7 +270,7 @@ pub unsafe fn collect(world: &mut impl World, stop: &Stop<'_>) -> Vec<Help> {
         if full {
             drop(active);
             drop(gathering.take().map(Gathering::end));
-            old.collect_old(world, &into_old);
+            old.collect_old(world, into_old);
             times.are_over((stop.now_ns)(), old.old_words());
             if !world.processes(false).iter_mut().any(Process::is_pinned) {
                 // They may be literals alone, and the process may not have run since the last collection.
@@ -280,7 +284,7 @@ pub unsafe fn collect(world: &mut impl World, stop: &Stop<'_>) -> Vec<Help> {
             let (now_ns, grown) = ((stop.now_ns)(), old.is_marking_due(stop.grown));
             if (grown || times.is_due(now_ns, old.old_words())) && old.prepare_marking() {
                 times.begin(old.old_words(), grown);
-                *gathering = Some(Gathering::begin(gatherings, &mut active, stop, into_old));
+                *gathering = Some(Gathering::begin(gatherings, &mut active, stop, Told::by_nobody(into_old)));
             }
             drop(active);
             if let Some(roots) = gathering {
@@ -433,13 +437,13 @@ fn shrink(heap: &mut Heap, most: usize) {
 
 impl Heap {
     /// Collects the old generation now, while the world stands.
-    fn collect_old(&mut self, world: &mut impl World, into_old: &[u64]) {
+    fn collect_old(&mut self, world: &mut impl World, into_old: Vec<u64>) {
         self.stop_marking();
-        let mut into_old = into_old.to_vec();
+        let mut told = Told::by_nobody(into_old);
         for processes in world.processes(false).chunks_mut(AT_ONCE) {
-            tell_all(processes.iter_mut().collect(), &mut into_old);
+            told.tell_all(processes.iter_mut().collect());
         }
-        self.begin_marking(into_old);
+        self.begin_marking(told);
         while self.is_marked() {
             while let Some(help) = self.take_help() {
                 help.run();

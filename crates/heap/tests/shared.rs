@@ -8,6 +8,7 @@ use myriad_term::{Build, SharedBinary, Term};
 use std::collections::{HashSet, VecDeque};
 use std::rc::Rc;
 use std::sync::Barrier;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a term is.
 enum Value {
@@ -51,8 +52,12 @@ struct Signal {
     is_seen: bool,
 }
 
+/// The number of the next process.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
 /// A process.
 struct Process {
+    number: u64,
     heap: Heap,
     terms: Vec<Term>,
     values: Vec<Rc<Value>>,
@@ -64,7 +69,10 @@ impl Process {
     fn new() -> Process {
         let small = Rc::new(Value::Small(0));
         let heap = Heap::new(&Settings::default());
+        // Relaxed: a number.
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
         Process {
+            number,
             heap,
             terms: vec![Term::small(0); 6],
             values: vec![small; 6],
@@ -90,7 +98,7 @@ impl Process {
         if self.heap.is_to_tell_roots() {
             let mut roots = Roots::new();
             roots.push(&mut self.terms);
-            self.heap.tell_roots(&roots);
+            self.heap.tell_roots(self.number, &roots);
         }
     }
 
@@ -115,6 +123,10 @@ unsafe impl Send for One<'_> {}
 impl shared::Process for One<'_> {
     fn heap(&mut self) -> &mut Heap {
         &mut self.0.heap
+    }
+
+    fn number(&self) -> u64 {
+        self.0.number
     }
 
     fn is_pinned(&mut self) -> bool {
@@ -397,14 +409,20 @@ fn what_has_ended_goes_at_rest() {
     let (words, collections, first_ns) = rest(&mut all, true);
     assert_eq!(words, 4);
     assert!(collections > 1, "it is marked");
+    let owned = |all: &All| all.0.iter().map(|one| shared::old_words_of(one.number) / CELLS).collect::<Vec<_>>();
+    assert_eq!(owned(&all), [2, 2], "each list counts for one");
     assert_eq!(rest(&mut all, false), (4, 0, 0));
     // Little came of it.
     all.0[0].heap.touch();
+    all.0[1].begin_to_run();
+    all.0[1].terms[1] = all.0[0].terms[0];
     let (words, _, again_ns) = rest(&mut all, true);
     assert_eq!((words, again_ns), (4, 2 * first_ns));
+    assert_eq!(owned(&all), [2, 2], "what two have counts for the first");
     all.0.pop();
     let (words, _, last_ns) = rest(&mut all, true);
     assert_eq!((words, last_ns), (2, 4 * first_ns));
+    assert_eq!(owned(&all), [2]);
     all.0.clear();
     let (words, _, last_ns) = rest(&mut all, true);
     assert_eq!((words, last_ns), (0, first_ns));

@@ -1,12 +1,12 @@
 //! `process_info/1,2`: what a process tells of itself, in its own thread; or what a visitor reads of it while it does not run (process/P3),
 //! for items that take little time and say nothing of terms in its heap.
 
-use myriad_heap::{Fragment, MaxHeapSize, Settings};
+use myriad_heap::{Fragment, GcInfo, MaxHeapSize, Settings, shared};
 use myriad_process::links::{Link, Shown, Target};
 use myriad_process::{Message, MessageQueue, Packet, Payload, Status};
 use myriad_sync::atomic::Ordering;
 use myriad_term::magic::magic_reference;
-use myriad_term::{Alloc, Arena, Atom, Build, Mfa, Term, TermRef, am};
+use myriad_term::{Alloc, Arena, Atom, Build, Mfa, Pid, Term, TermRef, am};
 use myriad_vm::code::Register;
 use myriad_vm::deliver::Question;
 use myriad_vm::private_thread::Mode;
@@ -336,11 +336,11 @@ fn value<'h>(out: &mut Answer<'_, '_, 'h>, item: Atom) -> TermRef<'h> {
         am::total_heap_size => {
             // Messages count where they are to be part of the heap.
             let messages = if out.state().flags.off_heap_messages { 0 } else { out.message_words() };
-            words(out.state().heap.total_size_words() + messages)
+            words(total_heap_size(out.process().pid, out.state()) + messages)
         }
         am::heap_size => words(out.state().heap.block_words()),
         am::stack_size => words(out.state().heap.stack_words()),
-        am::memory => words(memory(out.state()) + out.coming().bytes()),
+        am::memory => words(memory(out.process().pid, out.state()) + out.coming().bytes()),
         am::reductions => {
             let reductions = reductions(out);
             out.uint(reductions)
@@ -375,9 +375,21 @@ fn value<'h>(out: &mut Answer<'_, '_, 'h>, item: Atom) -> TermRef<'h> {
     }
 }
 
+/// Words of a process's heap; where all have one heap, with what of its old generation counts as the process's.
+fn total_heap_size(pid: Pid, process: &OwnerState) -> usize {
+    process.heap.total_size_words() + shared::old_words_of(pid.data())
+}
+
+/// All figures of a process's heap; where all have one heap, with the same.
+pub(crate) fn heap_figures(pid: Pid, process: &OwnerState) -> GcInfo {
+    let (figures, old) = (process.heap.info(), shared::old_words_of(pid.data()));
+    let [old_heap_size, old_heap_block_size] = [figures.old_heap_size, figures.old_heap_block_size].map(|n| n + old);
+    GcInfo { old_heap_size, old_heap_block_size, ..figures }
+}
+
 /// Bytes that a process takes.
-pub(crate) fn memory(process: &OwnerState) -> usize {
-    let held = process.heap.total_size_words() + process.messages.words();
+pub(crate) fn memory(pid: Pid, process: &OwnerState) -> usize {
+    let held = total_heap_size(pid, process) + process.messages.words();
     held * 8 + PROCESS_BYTES + process.messages.node_bytes()
 }
 
@@ -593,7 +605,7 @@ fn garbage_collection<'h>(out: &mut Answer<'_, '_, 'h>) -> TermRef<'h> {
 }
 
 fn garbage_collection_info<'h>(out: &mut Answer<'_, '_, 'h>) -> TermRef<'h> {
-    let items = out.state().heap.info().named();
+    let items = heap_figures(out.process().pid, out.state()).named();
     let list = proplist(out, &items);
     out.list(&list)
 }

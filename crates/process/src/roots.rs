@@ -9,7 +9,7 @@ use crate::runtime::Runtime;
 use crate::signal::Packet;
 use myriad_heap::shared::{self, InSignals};
 use myriad_heap::{GcReport, Heap, LiteralRanges, MaxHeapExceeded, QueueLink, Roots};
-use myriad_term::Term;
+use myriad_term::{Pid, Term};
 use std::ptr::NonNull;
 use std::slice::from_mut;
 
@@ -99,11 +99,11 @@ impl<R: Runtime> OwnerState<R> {
 
     /// The process is about to run. Where all have one heap it counts as having run, and tells its roots first if a marking needs them (heap.gathering/GR1).
     #[inline]
-    pub fn begin_to_run(&mut self) {
+    pub fn begin_to_run(&mut self, pid: Pid) {
         if shared::is_on() {
             self.heap.touch();
             if self.heap.is_to_tell_roots() {
-                self.with_roots_and(&mut [], |heap, roots| heap.tell_roots(roots));
+                self.with_roots_and(&mut [], |heap, roots| heap.tell_roots(pid.data(), roots));
             }
         }
     }

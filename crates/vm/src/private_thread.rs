@@ -99,7 +99,7 @@ impl Vm {
         // SAFETY: process/P2, this thread has just made it Running.
         let state = unsafe { process.owner_state() };
         state.reductions.begin_slice(local.pace.begin_slice());
-        state.begin_to_run();
+        state.begin_to_run(process.pid);
         let mut ctx = Ctx { state, process, sched: local, vm: self };
         let end = ctx.run_some_slice(signals);
         ctx.stay_urgent(urgency);

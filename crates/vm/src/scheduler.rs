@@ -412,7 +412,7 @@ impl Scheduler {
         // SAFETY: process/P2, this thread has just made it Running.
         let state = unsafe { process.owner_state() };
         state.reductions.begin_slice(self.local.pace.begin_slice());
-        state.begin_to_run();
+        state.begin_to_run(process.pid);
         self.run_on(Slice { process, urgency, used: 0 }, signals)
     }
 

@@ -43,6 +43,10 @@ impl shared::Process for One<'_> {
         unsafe { &mut self.0.owner_state().heap }
     }
 
+    fn number(&self) -> u64 {
+        self.0.pid.data()
+    }
+
     fn is_pinned(&mut self) -> bool {
         // SAFETY: sched.safepoint/SF2.
         unsafe { is_pinned(self.0) }

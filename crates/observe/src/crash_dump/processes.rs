@@ -2,6 +2,7 @@
 
 use super::terms::{Area, Terms};
 use super::{Dump, Own};
+use crate::info::{heap_figures, memory};
 use crate::stack::{self, Entry};
 use myriad_process::links::{Link, Target};
 use myriad_process::{Band, Packet};
@@ -132,7 +133,7 @@ impl Details<'_> {
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let Details { vm, process, state, signals, to_read } = *self;
         let to_read = to_read && !state.flags.sensitive;
-        let heap = state.heap.info();
+        let heap = heap_figures(process.pid, state);
         writeln!(out, "Spawned as: {}", stack::name(Some(state.initial_call)))?;
         let parent = if state.parent.is_pid() { pid_text(state.parent) } else { "[]".into() };
         writeln!(out, "Spawned by: {parent}")?;
@@ -162,7 +163,7 @@ impl Details<'_> {
         writeln!(out, "BinVHeap unused: {}", heap.bin_vheap_block_size.saturating_sub(heap.bin_vheap_size))?;
         let unused = heap.bin_old_vheap_block_size.saturating_sub(heap.bin_old_vheap_size);
         writeln!(out, "OldBinVHeap unused: {unused}")?;
-        writeln!(out, "Memory: {}", crate::info::memory(state))?;
+        writeln!(out, "Memory: {}", memory(process.pid, state))?;
         if to_read {
             let stack = stack::backtrace(vm.engine(), state);
             let (counter, rest) = stack.split_once('\n').unwrap_or((&stack, ""));
