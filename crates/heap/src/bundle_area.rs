@@ -7,10 +7,12 @@
 //! BA2. A place of a page is held by a bundle, or free in [`Free`], or a thread's own: that it may make a bundle in, or has got back and gives back with others. So a thread
 //!      takes the lock once for a page of small bundles, and once for [`GIVEN`] that it gives back.
 //! BA3. Free pages keep their memory for what comes next: fresh pages cost more than what is written there. Beyond [`KEPT`] bytes goes back to the system what was not needed for
-//!      [`WHILE`], piece by piece as more becomes free, and all when a scheduler has had nothing to do for long ([`give_back`]).
+//!      [`WHILE`], piece by piece as more becomes free, and all when a scheduler has had nothing to do for long ([`give_back`]); then also the parts of shared pages in which no
+//!      bundle lies.
 
 use crate::reserved::{self, HUGE_PAGE};
 use crate::resident::Resident;
+use crate::shared_page::{GRANULE, GRANULES, PAGE, SharedPage, all_places};
 use myriad_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use myriad_sync::{LockClass, Mutex, OnceLock, memory};
 use std::cell::RefCell;
@@ -21,9 +23,6 @@ use std::time::{Duration, Instant};
 /// Words of the largest bundle: larger terms are copied.
 pub(crate) const MOST_WORDS: usize = 1 << 30;
 
-const GRANULE: usize = 256;
-const GRANULES: usize = 64;
-const PAGE: usize = GRANULE * GRANULES;
 /// Granules of the largest bundle that shares its page.
 const SMALL: usize = GRANULES / 2;
 /// Bytes to ask for, and below which it is not worth trying: where address space is scarce, there is less.
@@ -33,6 +32,8 @@ const LEAST: usize = if cfg!(miri) { 4 << 20 } else { 16 << 20 };
 const KEPT: usize = 8 << 20;
 /// Bytes that are given back at a time, beside twice what has just become free.
 const PIECE: usize = 4 << 20;
+/// Pages that bundles share of which the unused parts are given back at a time.
+const AT_ONCE: usize = 64;
 /// What was not needed for so long is not kept.
 const WHILE: Duration = Duration::from_secs(1);
 /// Small bundles that a thread gives back at a time.
@@ -108,7 +109,7 @@ struct Free {
     /// Of each number of granules, the pages with room for a bundle of so many.
     partial: [Vec<u32>; SMALL + 1],
     /// Of each page that small bundles share, up to the last that was ever used.
-    shared: Vec<Shared>,
+    shared: Vec<SharedPage>,
     /// Pages below it are usable.
     usable: u32,
     /// Free pages that have memory (BA3).
@@ -118,21 +119,6 @@ struct Free {
     since: Option<Instant>,
     /// Of those so many are to be given back: they were not needed for a while.
     unneeded: usize,
-}
-
-/// A page that small bundles share.
-#[derive(Clone, Copy, Default)]
-struct Shared {
-    /// A bit for each place that is free.
-    places: u64,
-    /// Where it stands among the pages with room.
-    at: u32,
-}
-
-/// All places of a page whose bundles take so many granules.
-fn all_places(granules: usize) -> u64 {
-    let places = GRANULES / granules;
-    u64::MAX >> (u64::BITS as usize - places)
 }
 
 impl Free {
@@ -263,16 +249,26 @@ impl Free {
         self.fewest = self.fewest.min(self.resident.pages());
     }
 
+    /// Gives back what nobody uses of some pages with room for bundles of so many granules, from a place among these on; gives the place behind them, if there are more.
+    fn give_back_unused(&mut self, granules: usize, from: usize) -> Option<usize> {
+        let to = self.partial[granules].len().min(from + AT_ONCE);
+        for page in self.partial[granules].get(from..to)? {
+            let at = range().base + *page as usize * PAGE;
+            self.shared[*page as usize].give_unused(granules, |part| reserved::decommit(at + part.start, part.len()));
+        }
+        (to < self.partial[granules].len()).then_some(to)
+    }
+
     /// A page with places for bundles of so many granules, and which: they are the caller's (BA2).
     fn take_places(&mut self, granules: usize) -> Option<(u32, u64)> {
         if let Some(page) = self.partial[granules].pop() {
-            return Some((page, std::mem::take(&mut self.shared[page as usize].places)));
+            return Some((page, self.shared[page as usize].take_places()));
         }
         let page = self.take_pages(1)?;
         if self.shared.len() <= page as usize {
-            self.shared.resize(page as usize + 1, Shared::default());
+            self.shared.resize(page as usize + 1, SharedPage::default());
         }
-        self.shared[page as usize].places = 0;
+        self.shared[page as usize] = SharedPage::default();
         note(page, 1, granules as u32);
         Some((page, all_places(granules)))
     }
@@ -367,7 +363,8 @@ impl Drop for Own {
     }
 }
 
-/// Gives the system the memory of all pages that are free now, those of the calling thread's own places too. Others may take pages meanwhile: it is done in pieces.
+/// Gives the system the memory of all pages that are free now, those of the calling thread's own places too, and what nobody uses of pages that bundles share. Others may take pages meanwhile:
+/// it is done in pieces.
 pub(crate) fn give_back() {
     if !is_in_use() {
         return;
@@ -376,6 +373,12 @@ pub(crate) fn give_back() {
     let _ = OWN.try_with(|own| own.borrow_mut().clear());
     let pages = FREE.lock().resident.pages();
     (0..pages.div_ceil(PIECE / PAGE)).for_each(|_| FREE.lock().give_back(0, PIECE / PAGE));
+    for granules in 1..=SMALL {
+        let mut next = Some(0);
+        while let Some(from) = next {
+            next = FREE.lock().give_back_unused(granules, from);
+        }
+    }
 }
 
 /// BA1.

@@ -9,7 +9,7 @@
 use crate::account::Class;
 use crate::block;
 use crate::live_map::{LongestGaps, fill};
-use crate::marking::{GIVEN_BACK, Marking};
+use crate::marking::{GIVEN_BACK, Marking, OfGaps};
 use crate::old_space::OldSpace;
 use crate::reserved::pointer;
 use myriad_sync::Arc;
@@ -68,7 +68,8 @@ pub(crate) struct Gaps {
     search_left: usize,
     /// Large gaps that were taken, and what follows them.
     fresh: Vec<Range<usize>>,
-    /// Words that were taken of large gaps.
+    /// From so many bytes on the memory of a gap may be the system's, and words that were taken of such gaps.
+    given_from: usize,
     refilled: usize,
     /// What was filled since [`Gaps::begin`], but for what is being filled.
     filled: Vec<Range<usize>>,
@@ -353,9 +354,14 @@ impl Gaps {
         std::mem::take(&mut self.fresh)
     }
 
-    /// So many words were taken of a gap. If that is large, its memory was the system's.
+    /// This becomes of the memory of the gaps that are about to be released.
+    pub(crate) fn are_given_back(&mut self, memory: OfGaps) {
+        self.given_from = memory.given_from;
+    }
+
+    /// So many words were taken of a gap, whose memory may have been the system's.
     fn note_refilled(&mut self, gap: &Range<usize>, taken: usize) {
-        if gap.len() * 8 >= GIVEN_BACK {
+        if gap.len() * 8 >= self.given_from {
             self.refilled += taken;
         }
     }

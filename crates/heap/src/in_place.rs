@@ -7,7 +7,7 @@ use crate::candidates::Owned;
 use crate::gaps::Gaps;
 use crate::heap::{Heap, Rare, words_between};
 use crate::large::{Cycle, LARGE, Large, SWEPT_AT_ONCE, UNHURRIED};
-use crate::marking::{Help, Marking, Released, Stage};
+use crate::marking::{Help, Marking, OfGaps, Released, Stage};
 use crate::old_space::{Block, OldSpace};
 use crate::one_heap;
 use crate::reserved::HUGE_PAGE;
@@ -431,9 +431,13 @@ impl Heap {
         });
         large.evacuation = owned.is_some().then(Box::default);
         // What all processes promote mostly dies before the next marking: about as much is filled, and free again, each time.
-        let is_filled = one_heap::is_on() && !one_heap::is_at_rest();
-        let kept = if is_filled { large.grown.max(large.patience(UNHURRIED)) } else { 0 };
-        marking.stage(|stage| *stage = Stage::Release { owned, kept });
+        let memory = match (one_heap::is_on(), one_heap::is_at_rest()) {
+            (true, true) => OfGaps::AT_REST,
+            (true, false) => OfGaps::filled(large.grown.max(large.patience(UNHURRIED))),
+            (false, _) => OfGaps::filled(0),
+        };
+        large.gaps.are_given_back(memory);
+        marking.stage(|stage| *stage = Stage::Release { owned, memory });
         large.help.push(Help::mark(marking, earlier));
         self.old_off_heap.binary_words -= words.min(self.old_off_heap.binary_words);
         self.show_end();

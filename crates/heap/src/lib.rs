@@ -99,6 +99,7 @@ mod segment;
 mod sending;
 pub mod settings;
 pub mod shared;
+mod shared_page;
 pub mod sizes;
 mod sweep;
 mod term_walk;

@@ -84,11 +84,10 @@ pub(crate) enum Stage {
     Marking,
     /// All that lives has its bits; these bundles are referred to (where they begin).
     Marked(BTreeSet<usize>),
-    /// The owner has no more to do with what is dead; waits for a helper, which looks for pieces to be emptied if it is told what the owner fills. So many words of large
-    /// gaps keep their memory, since they will soon be filled.
+    /// The owner has no more to do with what is dead; waits for a helper, which looks for pieces to be emptied if it is told what the owner fills.
     Release {
         owned: Option<Owned>,
-        kept: usize,
+        memory: OfGaps,
     },
     /// Gaps become filler, and the memory of large ones the system's: so long are those in the pieces that the owner was not told of, but may be.
     Releasing(LongestGaps),
@@ -96,6 +95,25 @@ pub(crate) enum Stage {
     Ready(Released, LongestGaps),
     /// The owner wants it no more.
     Stopped,
+}
+
+/// What becomes of the memory of gaps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OfGaps {
+    /// That of gaps of so many bytes is given back to the system...
+    pub(crate) given_from: usize,
+    /// ...but of so many words in all, since they will soon be filled.
+    pub(crate) kept: usize,
+}
+
+impl OfGaps {
+    /// Of what will be filled: so many words stay.
+    pub(crate) fn filled(kept: usize) -> OfGaps {
+        OfGaps { given_from: GIVEN_BACK, kept }
+    }
+
+    /// Of what nobody fills for a while.
+    pub(crate) const AT_REST: OfGaps = OfGaps { given_from: GIVEN_BACK_AT_REST, kept: 0 };
 }
 
 /// What was found when gaps were released.
@@ -186,14 +204,14 @@ impl Marking {
                 // SAFETY: MA1.
                 unsafe { self.mark(&told) }.map_or(Stage::Stopped, Stage::Marked)
             }
-            Stage::Release { owned, kept } => {
+            Stage::Release { owned, memory } => {
                 state.stage = Stage::Releasing(LongestGaps::default());
                 while state.walks > 0 {
                     state = self.changed.wait(state);
                 }
                 drop(state);
                 // SAFETY: MA1 and MA3.
-                let released = unsafe { self.release(owned.as_ref(), kept) };
+                let released = unsafe { self.release(owned.as_ref(), memory) };
                 Stage::Ready(released, self.take_longest())
             }
             other => {
@@ -346,12 +364,11 @@ impl Marking {
         })
     }
 
-    /// Makes each gap an object, those of a piece to be emptied on their own, and tells the owner now and then of the others that are. The memory of large gaps goes to the
-    /// system, but for so many words of the first.
+    /// Makes each gap an object, those of a piece to be emptied on their own, and tells the owner now and then of the others that are.
     ///
     /// # Safety
     /// MA3: nobody looks into the gaps that the owner was not told of.
-    pub(crate) unsafe fn release(&self, owned: Option<&Owned>, mut kept: usize) -> Released {
+    pub(crate) unsafe fn release(&self, owned: Option<&Owned>, mut memory: OfGaps) -> Released {
         let mut survey = owned.and_then(|owned| Some((owned, Candidates::choose(&self.map, &self.promoted, owned)?)));
         let (mut place, mut longest, mut told) = (0, LongestGaps::new(&self.map), 0);
         let (mut live, mut away, mut taken_over) = (0, 0, 0);
@@ -385,7 +402,7 @@ impl Marking {
                 let (gap, is_candidate) = survey.as_ref().map_or(whole, |(_, candidates)| candidates.part(&rest));
                 rest.start = gap.end;
                 // SAFETY: the caller's promise.
-                away += unsafe { self.release_gap(&gap, &mut kept) };
+                away += unsafe { self.release_gap(&gap, &mut memory) };
                 if is_candidate {
                     // It is no gap for the owner (heap.candidates/CA1).
                     self.map.set(gap.start, gap.len());
@@ -413,21 +430,21 @@ impl Marking {
         unsafe { candidates.look_through(owned, self.map.address(run.start).addr()..end.addr()) };
     }
 
-    /// Makes a gap one object, and gives its memory to the system if it is large, but for so many words; so many words of it are the system's then.
+    /// Makes a gap one object, and does with its memory what is said; so many words of it are the system's then.
     ///
     /// # Safety
     /// As for [`Marking::release`].
-    unsafe fn release_gap(&self, gap: &Range<usize>, kept: &mut usize) -> usize {
+    unsafe fn release_gap(&self, gap: &Range<usize>, memory: &mut OfGaps) -> usize {
         let start = self.map.address(gap.start);
         // SAFETY: the caller's promise.
         unsafe { fill(start, gap.len()) };
         let first = (start.addr() + 8).next_multiple_of(PAGE);
         let end = self.map.address(gap.end).addr() / PAGE * PAGE;
-        if end < first + GIVEN_BACK {
+        if end < first + memory.given_from {
             return 0;
         }
-        let stays = (*kept * 8 / PAGE * PAGE).min(end - first);
-        *kept -= stays / 8;
+        let stays = (memory.kept * 8 / PAGE * PAGE).min(end - first);
+        memory.kept -= stays / 8;
         let away = end - first - stays;
         if away > 0 {
             reserved::decommit(first + stays, away);
@@ -448,8 +465,9 @@ impl Drop for Walk<'_> {
 
 /// Bytes of a page.
 pub(crate) const PAGE: usize = 4096;
-/// From so many bytes on, the memory of a gap goes back to the system.
+/// From so many bytes on, the memory of a gap goes back to the system; and where nobody has anything to do.
 pub(crate) const GIVEN_BACK: usize = 64 << 10;
+const GIVEN_BACK_AT_REST: usize = PAGE;
 
 /// Pieces of the map whose gaps were released that the owner is told of at once: of a huge page of objects, or two.
 const TOLD: usize = if cfg!(test) { 2 } else { 256 };
@@ -468,7 +486,7 @@ mod tests {
         marking.go_on();
         assert!(marking.stage(|stage| matches!(stage, Stage::Marked(_))));
         assert!(marking.state.lock().asked.is_empty() && !marking.ask(&addresses), "the helper is gone");
-        marking.stage(|stage| *stage = Stage::Release { owned: None, kept: 0 });
+        marking.stage(|stage| *stage = Stage::Release { owned: None, memory: OfGaps::filled(0) });
         assert!(marking.ask(&addresses));
         marking.go_on();
         assert!(marking.state.lock().asked.is_empty() && !marking.ask(&addresses));
@@ -486,7 +504,7 @@ mod tests {
             // SAFETY: the range's own words; nobody else looks at them.
             let values = unsafe {
                 (0..WORDS).for_each(|i| *memory.start().add(i) = u64::MAX);
-                marking.release(None, kept);
+                marking.release(None, OfGaps::filled(kept));
                 (0..WORDS).map(|i| *memory.start().add(i)).collect::<Vec<u64>>()
             };
             let there = values.iter().filter(|value| **value == u64::MAX).count();

@@ -3,9 +3,9 @@
 use super::bundles::{ALONE, bundles, sent};
 use super::{SEEDS, STEPS, Walker, run_helped};
 use crate::live_map::LongestGaps;
-use crate::marking::Stage;
 #[cfg(not(miri))]
 use crate::marking::{GIVEN_BACK, PAGE};
+use crate::marking::{OfGaps, Stage};
 use crate::{Heap, Help, Roots, Settings};
 use myriad_sync::Arc;
 use myriad_term::{Build, SharedBinary, Term};
@@ -221,7 +221,7 @@ fn gaps_are_filled_while_others_are_released() {
     let marking = Arc::clone(&heap.large().unwrap().cycle.as_ref().unwrap().marking);
     marking.stage(|stage| *stage = Stage::Releasing(LongestGaps::default()));
     // SAFETY: the owner has been told of no gaps.
-    let released = unsafe { marking.release(None, 0) };
+    let released = unsafe { marking.release(None, OfGaps::filled(0)) };
     let before = range_words(&heap);
     for i in 0..20 {
         roots[i] = list(&mut heap, &mut roots, i, CELLS);

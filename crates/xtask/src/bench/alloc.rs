@@ -8,10 +8,11 @@ use crate::stop::Stop;
 use std::path::Path;
 
 /// Processes that take memory and end, and how much of it the last of them keep, in percent.
-const PEAKS: [(&str, [&str; 2]); 3] = [
+const PEAKS: [(&str, [&str; 2]); 4] = [
     ("1 GB in 1,000 processes, which end", ["0", "built"]),
     ("the same, of which one in ten stays", ["10", "built"]),
     ("1 GB in messages to 1,000 processes, which end", ["0", "sent"]),
+    ("1 GB in small messages to 1,000 processes in turn, of which one in ten stays", ["10", "turns"]),
 ];
 
 /// Measures both.
