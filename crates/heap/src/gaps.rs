@@ -68,7 +68,7 @@ pub(crate) struct Gaps {
     search_left: usize,
     /// Large gaps that were taken, and what follows them.
     fresh: Vec<Range<usize>>,
-    /// From so many bytes on the memory of a gap may be the system's, and words that were taken of such gaps.
+    /// From so many bytes on a gap is large, and words that were taken of large gaps.
     given_from: usize,
     refilled: usize,
     /// What was filled since [`Gaps::begin`], but for what is being filled.
@@ -359,14 +359,14 @@ impl Gaps {
         self.given_from = memory.given_from;
     }
 
-    /// So many words were taken of a gap, whose memory may have been the system's.
+    /// So many words were taken of a gap, which may be large.
     fn note_refilled(&mut self, gap: &Range<usize>, taken: usize) {
         if gap.len() * 8 >= self.given_from {
             self.refilled += taken;
         }
     }
 
-    /// Words taken since this was last asked whose memory was the system's, or may have been.
+    /// Words taken of large gaps since this was last asked.
     pub(crate) fn take_refilled(&mut self) -> usize {
         std::mem::take(&mut self.refilled)
     }

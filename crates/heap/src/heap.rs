@@ -472,10 +472,10 @@ impl Heap {
         self.large().map_or((self.old_start, self.old_top), Large::area)
     }
 
-    /// Words of the old generation's memory, used or free.
+    /// Words of the old generation's memory, used or free, but for large gaps.
     #[inline]
     pub(crate) fn old_block_words(&self) -> usize {
-        words_between(self.old_start, self.old_end) - self.large().map_or(0, |large| large.away)
+        words_between(self.old_start, self.old_end) - self.large().map_or(0, |large| large.free)
     }
 
     /// All figures.

@@ -163,16 +163,16 @@ impl Heap {
             large.populate();
             // What is filled while gaps are released is known when all are.
             if large.cycle.as_ref().is_none_or(|cycle| !cycle.is_swept) {
-                let away = large.away.saturating_sub(large.gaps.take_refilled());
-                self.set_away(away);
+                let free = large.free.saturating_sub(large.gaps.take_refilled());
+                self.set_free(free);
             }
         }
     }
 
-    /// So many words of gaps have no memory now: they do not count.
-    fn set_away(&mut self, words: usize) {
+    /// So many words are those of large gaps, and do not count as memory.
+    fn set_free(&mut self, words: usize) {
         let Some(large) = self.large_mut() else { return };
-        let before = std::mem::replace(&mut large.away, words);
+        let before = std::mem::replace(&mut large.free, words);
         if before != words {
             Class::Process.ledger().resize(Account::own(), before as i64 - words as i64);
         }
@@ -445,7 +445,7 @@ impl Heap {
     }
 
     /// All gaps are released.
-    fn end_marking(&mut self, Released { live, away, candidates }: Released) {
+    fn end_marking(&mut self, Released { live, free, candidates }: Released) {
         let Some(Rare { large: Some(large), held, .. }) = self.rare.as_deref_mut() else { return };
         let Some(cycle) = large.cycle.take() else { return };
         // Nothing refers to the others any more, for what was dead has been overwritten (heap.large/LG1).
@@ -460,9 +460,9 @@ impl Heap {
             evacuation.begin(candidates);
             large.evacuation = Some(evacuation);
         }
-        let away = away.saturating_sub(large.gaps.take_refilled());
+        let free = free.saturating_sub(large.gaps.take_refilled());
         self.show_end();
-        self.set_away(away);
+        self.set_free(free);
         if is_sparse {
             self.request_fullsweep();
         }

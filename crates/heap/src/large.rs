@@ -76,8 +76,8 @@ pub(crate) struct Large {
     pub(crate) gaps: Gaps,
     /// Words of objects, dead ones too, but not of known gaps.
     pub(crate) words: usize,
-    /// Words of known gaps whose memory is the system's, as far as is known.
-    pub(crate) away: usize,
+    /// Words of large gaps, which do not count as memory until they are filled.
+    pub(crate) free: usize,
     /// Words that lived when the last marking was over.
     pub(crate) live: usize,
     /// Words promoted since then.
@@ -125,7 +125,7 @@ impl Large {
             populated: start,
             gaps,
             words: 0,
-            away: 0,
+            free: 0,
             live: 0,
             grown: 0,
             meanwhile: 0,

@@ -120,8 +120,8 @@ impl OfGaps {
 pub(crate) struct Released {
     /// Words that lived when that began.
     pub(crate) live: usize,
-    /// Words of gaps whose memory is the system's.
-    pub(crate) away: usize,
+    /// Words of large gaps, whose memory is the system's or waits for what fills it.
+    pub(crate) free: usize,
     /// Pieces to be emptied.
     pub(crate) candidates: Option<Box<Candidates>>,
 }
@@ -371,7 +371,7 @@ impl Marking {
     pub(crate) unsafe fn release(&self, owned: Option<&Owned>, mut memory: OfGaps) -> Released {
         let mut survey = owned.and_then(|owned| Some((owned, Candidates::choose(&self.map, &self.promoted, owned)?)));
         let (mut place, mut longest, mut told) = (0, LongestGaps::new(&self.map), 0);
-        let (mut live, mut away, mut taken_over) = (0, 0, 0);
+        let (mut live, mut free, mut taken_over) = (0, 0, 0);
         let mut tell = |longest: &LongestGaps, place| {
             let pieces = longest.pieces(&self.map, place);
             if pieces >= told + TOLD || place == usize::MAX {
@@ -402,7 +402,7 @@ impl Marking {
                 let (gap, is_candidate) = survey.as_ref().map_or(whole, |(_, candidates)| candidates.part(&rest));
                 rest.start = gap.end;
                 // SAFETY: the caller's promise.
-                away += unsafe { self.release_gap(&gap, &mut memory) };
+                free += unsafe { self.release_gap(&gap, &mut memory) };
                 if is_candidate {
                     // It is no gap for the owner (heap.candidates/CA1).
                     self.map.set(gap.start, gap.len());
@@ -416,7 +416,7 @@ impl Marking {
         unsafe { self.survey(&mut survey, place..self.map.words()) };
         self.promoted.empty();
         tell(&longest, usize::MAX);
-        Released { live, away, candidates: survey.map(|(_, candidates)| Box::new(candidates)) }
+        Released { live, free, candidates: survey.map(|(_, candidates)| Box::new(candidates)) }
     }
 
     /// Looks through a run of words that live; at the end of the part that is marked, through what lies behind it too.
@@ -430,7 +430,7 @@ impl Marking {
         unsafe { candidates.look_through(owned, self.map.address(run.start).addr()..end.addr()) };
     }
 
-    /// Makes a gap one object, and does with its memory what is said; so many words of it are the system's then.
+    /// Makes a gap one object, and does with its memory what is said; gives how many of its words do not count as memory, for it is large.
     ///
     /// # Safety
     /// As for [`Marking::release`].
@@ -445,11 +445,10 @@ impl Marking {
         }
         let stays = (memory.kept * 8 / PAGE * PAGE).min(end - first);
         memory.kept -= stays / 8;
-        let away = end - first - stays;
-        if away > 0 {
-            reserved::decommit(first + stays, away);
+        if stays < end - first {
+            reserved::decommit(first + stays, end - first - stays);
         }
-        away / 8
+        (end - first) / 8
     }
 }
 

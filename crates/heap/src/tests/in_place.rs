@@ -239,10 +239,10 @@ fn gaps_are_filled_while_others_are_released() {
     assert_eq!(heap.old_words() + heap.young_words(), walker.words);
 }
 
-/// Memory of gaps that went to the system does not count until they are filled.
+/// Large gaps do not count as memory until they are filled.
 #[test]
 #[cfg(not(miri))]
-fn memory_that_was_given_back_does_not_count() {
+fn large_gaps_do_not_count_as_memory() {
     const MANY: usize = 4 * GIVEN_BACK / 16;
     let mut roots = [Term::NIL; 40];
     let mut heap = large_heap(&mut roots, CELLS);
