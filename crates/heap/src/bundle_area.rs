@@ -6,19 +6,18 @@
 //! BA1. The word of a page is written before a bundle of it is made, and not changed while there is one. Who looks up an address holds a bundle there.
 //! BA2. A place of a page is held by a bundle, or free in [`Free`], or a thread's own: that it may make a bundle in, or has got back and gives back with others. So a thread
 //!      takes the lock once for a page of small bundles, and once for [`GIVEN`] that it gives back.
-//! BA3. Free pages keep their memory for what comes next: fresh pages cost more than what is written there. Beyond [`KEPT`] bytes goes back to the system what was not needed for
-//!      [`WHILE`], piece by piece as more becomes free, and all when a scheduler has had nothing to do for long ([`give_back`]); then also the parts of shared pages in which no
+//! BA3. Free pages keep their memory for what comes next: fresh pages cost more than what is written there. Some go back to the system when they were not needed
+//!      for a while (`resident.rs`), piece by piece as more becomes free, and all when a scheduler has had nothing to do for long ([`give_back`]); then also the parts of shared pages in which no
 //!      bundle lies.
 
 use crate::reserved::{self, HUGE_PAGE};
-use crate::resident::Resident;
+use crate::resident::{PIECE, Resident};
 use crate::shared_page::{GRANULE, GRANULES, PAGE, SharedPage, all_places};
 use myriad_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use myriad_sync::{LockClass, Mutex, OnceLock, memory};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ptr::NonNull;
-use std::time::{Duration, Instant};
 
 /// Words of the largest bundle: larger terms are copied.
 pub(crate) const MOST_WORDS: usize = 1 << 30;
@@ -28,14 +27,8 @@ const SMALL: usize = GRANULES / 2;
 /// Bytes to ask for, and below which it is not worth trying: where address space is scarce, there is less.
 const MOST: usize = if cfg!(miri) { 4 << 20 } else { 32 << 30 };
 const LEAST: usize = if cfg!(miri) { 4 << 20 } else { 16 << 20 };
-/// Bytes of free pages that keep their memory as long as anything happens (BA3).
-const KEPT: usize = 8 << 20;
-/// Bytes that are given back at a time, beside twice what has just become free.
-const PIECE: usize = 4 << 20;
 /// Pages that bundles share of which the unused parts are given back at a time.
 const AT_ONCE: usize = 64;
-/// What was not needed for so long is not kept.
-const WHILE: Duration = Duration::from_secs(1);
 /// Small bundles that a thread gives back at a time.
 const GIVEN: usize = 32;
 /// Added to the number of a large bundle's first page.
@@ -114,11 +107,6 @@ struct Free {
     usable: u32,
     /// Free pages that have memory (BA3).
     resident: Resident,
-    /// The fewest of them since `since`, when a while began, if one ever has.
-    fewest: usize,
-    since: Option<Instant>,
-    /// Of those so many are to be given back: they were not needed for a while.
-    unneeded: usize,
 }
 
 impl Free {
@@ -131,9 +119,6 @@ impl Free {
             shared: Vec::new(),
             usable: 0,
             resident: Resident::NONE,
-            fewest: 0,
-            since: None,
-            unneeded: 0,
         }
     }
 
@@ -183,7 +168,6 @@ impl Free {
             self.add_run(end, n - pages);
         }
         self.resident.remove(first, pages);
-        self.fewest = self.fewest.min(self.resident.pages());
         Some(first)
     }
 
@@ -221,32 +205,17 @@ impl Free {
         }
         self.add_run(start, end - start);
         self.resident.add(first, pages);
-        if self.resident.pages() > KEPT / PAGE {
-            self.look_for_unneeded();
-            self.give_back(KEPT / PAGE, self.unneeded.min(2 * pages as usize + PIECE / PAGE));
+        if let Some(due) = self.resident.due(pages) {
+            self.give_back(due);
         }
     }
 
-    /// At the end of a while, what was not needed in it is known.
-    fn look_for_unneeded(&mut self) {
-        let now = Instant::now();
-        match self.since {
-            Some(since) if now.duration_since(since) < WHILE => return,
-            Some(_) => self.unneeded = self.fewest,
-            None => {}
-        }
-        (self.since, self.fewest) = (Some(now), self.resident.pages());
-    }
-
-    /// Gives memory of free pages back until no more than `kept` have some, but of no more pages than `most`.
-    fn give_back(&mut self, kept: usize, most: usize) {
-        let mut most = most.min(self.resident.pages().saturating_sub(kept));
-        while let Some((first, pages)) = self.resident.take(most as u32) {
+    /// Gives memory of so many free pages back.
+    fn give_back(&mut self, mut left: u32) {
+        while let Some((first, pages)) = self.resident.take(left) {
             reserved::decommit(range().base + first as usize * PAGE, pages as usize * PAGE);
-            most -= pages as usize;
-            self.unneeded = self.unneeded.saturating_sub(pages as usize);
+            left -= pages;
         }
-        self.fewest = self.fewest.min(self.resident.pages());
     }
 
     /// Gives back what nobody uses of some pages with room for bundles of so many granules, from a place among these on; gives the place behind them, if there are more.
@@ -372,7 +341,7 @@ pub(crate) fn give_back() {
     // At its end a thread has nothing of its own.
     let _ = OWN.try_with(|own| own.borrow_mut().clear());
     let pages = FREE.lock().resident.pages();
-    (0..pages.div_ceil(PIECE / PAGE)).for_each(|_| FREE.lock().give_back(0, PIECE / PAGE));
+    (0..pages.div_ceil(PIECE as usize)).for_each(|_| FREE.lock().give_back(PIECE));
     for granules in 1..=SMALL {
         let mut next = Some(0);
         while let Some(from) = next {

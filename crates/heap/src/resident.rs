@@ -1,4 +1,16 @@
-//! Which free pages of an area have memory behind them: those that were in use and have not been given back to the system since.
+//! Which free pages of an area have memory behind them: those that were in use and have not been given back to the system since; and how many of them are not needed.
+//!
+//! The fewest that there have been in a while were not needed in it. Beyond [`KEPT`] they go, piece by piece, as more becomes free.
+
+use crate::shared_page::PAGE;
+use std::time::{Duration, Instant};
+
+/// Pages that keep their memory as long as anything happens: 8 MB.
+const KEPT: usize = (8 << 20) / PAGE;
+/// Pages that are given back at a time, beside twice what has just become free: 4 MB.
+pub(crate) const PIECE: u32 = (4 << 20) / PAGE as u32;
+/// What was not needed for so long is not kept.
+const WHILE: Duration = Duration::from_secs(1);
 
 /// A bit for each page.
 pub(crate) struct Resident {
@@ -7,6 +19,11 @@ pub(crate) struct Resident {
     pages: usize,
     /// Before this word [`Resident::take`] goes on, before the end if it is 0. Behind it there are none but those that came later.
     cursor: usize,
+    /// The fewest since `since`, when a while began, if one ever has.
+    fewest: usize,
+    since: Option<Instant>,
+    /// So many are to be given back: they were not needed for a while.
+    unneeded: usize,
 }
 
 /// The bits of a word that stand for pages `from..to`, which begin and end in it.
@@ -25,7 +42,8 @@ fn words(first: u32, pages: u32) -> impl Iterator<Item = (usize, u64)> {
 }
 
 impl Resident {
-    pub(crate) const NONE: Resident = Resident { bits: Vec::new(), pages: 0, cursor: 0 };
+    pub(crate) const NONE: Resident =
+        Resident { bits: Vec::new(), pages: 0, cursor: 0, fewest: 0, since: None, unneeded: 0 };
 
     /// How many there are.
     pub(crate) fn pages(&self) -> usize {
@@ -53,6 +71,27 @@ impl Resident {
             self.pages -= (*of_word & bits).count_ones() as usize;
             *of_word &= !bits;
         }
+        self.fewest = self.fewest.min(self.pages);
+    }
+
+    /// So many pages have just become free: how many are to be given back now, if any are.
+    pub(crate) fn due(&mut self, pages: u32) -> Option<u32> {
+        if self.pages <= KEPT {
+            return None;
+        }
+        self.look_for_unneeded(Instant::now());
+        let most = self.unneeded.min(self.pages - KEPT) as u32;
+        Some(most.min(2 * pages + PIECE))
+    }
+
+    /// At the end of a while, what was not needed in it is known.
+    fn look_for_unneeded(&mut self, now: Instant) {
+        match self.since {
+            Some(since) if now.duration_since(since) < WHILE => return,
+            Some(_) => self.unneeded = self.fewest,
+            None => {}
+        }
+        (self.since, self.fewest) = (Some(now), self.pages);
     }
 
     /// Pages side by side, `most` at most, which are to be given back now and count as such: the first and how many. The last pages of the area come first, for
@@ -72,8 +111,10 @@ impl Resident {
             first -= 1;
         }
         self.cursor = (first / u64::BITS) as usize + 1;
-        self.remove(first, last - first + 1);
-        Some((first, last - first + 1))
+        let pages = last - first + 1;
+        self.remove(first, pages);
+        self.unneeded = self.unneeded.saturating_sub(pages as usize);
+        Some((first, pages))
     }
 
     fn has(&self, page: u32) -> bool {
@@ -83,7 +124,8 @@ impl Resident {
 
 #[cfg(test)]
 mod tests {
-    use super::Resident;
+    use super::{KEPT, PIECE, Resident, WHILE};
+    use std::time::Instant;
 
     #[test]
     fn pages_are_taken_from_the_end_side_by_side() {
@@ -103,6 +145,27 @@ mod tests {
         );
         resident.remove(1_000, 5);
         assert_eq!(resident.pages(), 0);
+    }
+
+    #[test]
+    fn what_was_not_needed_for_a_while_is_due() {
+        let mut resident = Resident::NONE;
+        resident.add(0, KEPT as u32);
+        assert_eq!(resident.due(1), None, "that much is kept");
+        let many = 4 * PIECE;
+        resident.add(KEPT as u32, many);
+        let begin = Instant::now();
+        resident.look_for_unneeded(begin);
+        // Some were needed, and are free again.
+        resident.remove(0, 100);
+        resident.add(0, 100);
+        resident.look_for_unneeded(begin + WHILE / 2);
+        assert_eq!(resident.unneeded, 0, "the while is not over");
+        resident.look_for_unneeded(begin + WHILE);
+        assert_eq!(resident.unneeded, KEPT + many as usize - 100);
+        assert_eq!(resident.due(3), Some(PIECE + 6));
+        while resident.take(PIECE).is_some() {}
+        assert_eq!(resident.unneeded, 0, "what is given back is no more to be");
     }
 
     #[test]
