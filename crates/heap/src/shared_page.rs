@@ -57,7 +57,7 @@ impl SharedPage {
 
 #[cfg(test)]
 mod tests {
-    use super::{GRANULE, GRANULES, PAGE, PART, SharedPage, all_places};
+    use super::{GRANULE, GRANULES, PART, SharedPage, all_places};
 
     fn unused(page: &mut SharedPage, granules: usize) -> Vec<(usize, usize)> {
         let mut parts = Vec::new();
@@ -79,20 +79,19 @@ mod tests {
         assert_eq!(unused(&mut page, 1), [(0, 4)]);
     }
 
-    /// No byte of a bundle is given back, and every part is in which there is none.
+    /// No granule of a bundle is given back, and every part is in which there is none.
     #[test]
     fn what_is_used_stays() {
         for granules in 1..=GRANULES / 2 {
-            let size = granules * GRANULE;
             for used in 0..GRANULES / granules {
                 let mut page = SharedPage { places: all_places(granules) & !(1 << used), ..SharedPage::default() };
-                let mut given = [false; PAGE];
-                page.give_unused(granules, |bytes| given[bytes].fill(true));
-                let lies = used * size..(used + 1) * size;
-                for part in 0..PAGE / PART {
-                    let bytes = part * PART..(part + 1) * PART;
-                    let is_used = bytes.start < lies.end && lies.start < bytes.end;
-                    assert!(given[bytes].iter().all(|given| *given != is_used), "{granules} granules, place {used}");
+                let mut given = [false; GRANULES];
+                page.give_unused(granules, |bytes| given[bytes.start / GRANULE..bytes.end / GRANULE].fill(true));
+                let lies = used * granules..(used + 1) * granules;
+                for (part, given) in given.chunks(PART / GRANULE).enumerate() {
+                    let first = part * PART / GRANULE;
+                    let is_used = (first..first + given.len()).any(|granule| lies.contains(&granule));
+                    assert!(given.iter().all(|given| *given != is_used), "{granules} granules, place {used}");
                 }
             }
         }
