@@ -70,22 +70,33 @@ impl MarkingTimes {
         self.begun.is_none() && self.due_ns(words, one_heap::is_at_rest()) <= now_ns
     }
 
-    /// Tells those who rest when a marking of so many words is due.
+    /// Tells those who rest when to look at so many words again.
     pub(crate) fn tell(&self, words: usize) {
-        one_heap::set_marking(self.due_ns(words, false), self.due_ns(words, true));
+        one_heap::set_marking(self.look_ns(words), self.due_ns(words, true));
     }
 
     /// When a marking of so many words is to go on, or to begin, while nobody has anything to do (`is_idle`) or somebody has.
-    pub(crate) fn due_ns(&self, words: usize, is_idle: bool) -> u64 {
-        if self.begun.is_some() {
-            return if is_idle { 0 } else { self.collected_ns.saturating_add(PAUSE_NS) };
+    fn due_ns(&self, words: usize, is_idle: bool) -> u64 {
+        match &self.begun {
+            Some(_) if is_idle => 0,
+            Some(_) => self.collected_ns.saturating_add(PAUSE_NS),
+            None if self.has_run && words >= LEAST => self.ended_ns.saturating_add(self.pause_ns(is_idle)),
+            None => NEVER,
         }
-        if !self.has_run || words < LEAST {
-            return NEVER;
+    }
+
+    /// When the young generation is to be collected while somebody has something to do, be little of it taken: a marking may be due then, for nothing else tells whether something has run.
+    fn look_ns(&self, words: usize) -> u64 {
+        match self.due_ns(words, false) {
+            NEVER if words >= LEAST => self.collected_ns.saturating_add(self.pause_ns(false)),
+            due_ns => due_ns,
         }
+    }
+
+    /// From the end of one marking to the next.
+    fn pause_ns(&self, is_idle: bool) -> u64 {
         let of_work = if is_idle { 0 } else { (self.left as u64).saturating_mul(WORD_NS * SHARE) };
-        let pause_ns = PAUSE_NS.saturating_add(of_work).saturating_mul(1 << self.vain);
-        self.ended_ns.saturating_add(pause_ns)
+        PAUSE_NS.saturating_add(of_work).saturating_mul(1 << self.vain)
     }
 }
 
@@ -119,9 +130,12 @@ mod tests {
     fn work_waits_longer() {
         let mut times = MarkingTimes::default();
         mark(&mut times, 1300, WORDS / 2);
+        let pause_ns = PAUSE_NS + (WORDS / 2) as u64 * WORD_NS * SHARE;
+        times.collected(1900, false);
+        assert_eq!([times.look_ns(WORDS), times.look_ns(LEAST - 1)], [1900 + pause_ns, NEVER]);
         times.collected(2000, true);
         assert_eq!(times.due_ns(WORDS, true), 1300 + PAUSE_NS);
-        assert_eq!(times.due_ns(WORDS, false), 1300 + PAUSE_NS + (WORDS / 2) as u64 * WORD_NS * SHARE);
+        assert_eq!([times.due_ns(WORDS, false), times.look_ns(WORDS)], [1300 + pause_ns; 2]);
     }
 
     #[test]
