@@ -239,9 +239,11 @@ impl Heap {
     /// # Safety
     /// Nobody refers to it.
     pub(crate) unsafe fn give_old(&mut self) {
+        // Of a large one as long as it is there: its gaps do not count.
+        let words = self.old_block_words();
         let large = self.rare.as_mut().and_then(|rare| rare.large.take());
         // SAFETY: the caller's promise.
-        unsafe { Heap::give_old_generation(large, self.old_start, self.old_block_words(), self.account) };
+        unsafe { Heap::give_old_generation(large, self.old_start, words, self.account) };
     }
 
     /// Takes a large old generation out, which is about to be emptied. No helper works at it any more.

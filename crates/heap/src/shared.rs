@@ -71,6 +71,7 @@ struct Old {
     gathering: Option<Gathering>,
     /// The number of the last one.
     gatherings: u32,
+    /// When the next one is due, if it does not grow.
     times: MarkingTimes,
     company: Company,
 }

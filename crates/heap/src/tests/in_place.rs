@@ -2,11 +2,15 @@
 
 use super::bundles::{ALONE, bundles, sent};
 use super::{SEEDS, STEPS, Walker, run_helped};
+#[cfg(not(miri))]
+use crate::account::Class;
 use crate::live_map::LongestGaps;
 #[cfg(not(miri))]
 use crate::marking::{GIVEN_BACK, PAGE};
 use crate::marking::{OfGaps, Stage};
 use crate::{Heap, Help, Roots, Settings};
+#[cfg(not(miri))]
+use myriad_sync::Account;
 use myriad_sync::Arc;
 use myriad_term::{Build, SharedBinary, Term};
 use myriad_testing::Random;
@@ -244,7 +248,13 @@ fn gaps_are_filled_while_others_are_released() {
 #[cfg(not(miri))]
 fn large_gaps_do_not_count_as_memory() {
     const MANY: usize = 4 * GIVEN_BACK / 16;
+    let counted = || Class::Process.ledger().of(Account::own()).size as usize;
     let mut roots = [Term::NIL; 40];
+    // So that too little can be counted.
+    let other = large_heap(&mut roots, CELLS);
+    roots = [Term::NIL; 40];
+    let before = counted();
+    assert_eq!(before, other.total_size_words());
     let mut heap = large_heap(&mut roots, CELLS);
     let mut memory = Vec::new();
     for is_there in [true, false, true, false] {
@@ -259,4 +269,7 @@ fn large_gaps_do_not_count_as_memory() {
     let gone = 2 * MANY - 2 * PAGE / 8..=2 * MANY;
     assert!(gone.contains(&(memory[0] - memory[1])) && gone.contains(&(memory[2] - memory[3])), "{memory:?}");
     assert_eq!(memory[0], memory[2]);
+    assert_eq!(counted() - before, heap.total_size_words());
+    drop(heap);
+    assert_eq!(counted(), before, "a heap that ends takes back what it counted for");
 }
