@@ -61,6 +61,11 @@ pub fn heaps() -> Tally {
     Class::OF_PROCESSES.iter().fold(Tally::default(), |sum, class| sum + class.ledger().now())
 }
 
+/// Words of all bundles and messages: what heaps hold beside their blocks.
+pub fn beside_blocks() -> usize {
+    BUNDLES.now().size + FRAGMENTS.now().size
+}
+
 /// All bundles; their size in words.
 pub fn bundles() -> Tally {
     BUNDLES.now()

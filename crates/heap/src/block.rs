@@ -177,7 +177,7 @@ pub(crate) unsafe fn truncate(block: *mut u64, words: usize, keep: usize, class:
     if keep >= words || !is_mapped(words, class) || !system::CUTS {
         return words;
     }
-    class.ledger().resize(Account::own(), -((words - keep) as i64));
+    class.ledger().resize(Account::own(), words, keep);
     // SAFETY: a mapping (`words > MAPPED`) stays one; both borders are page borders, or the end.
     unsafe { system::unmap(block.add(keep), words - keep) };
     keep

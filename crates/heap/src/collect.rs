@@ -24,7 +24,7 @@ use crate::block::{self, Move};
 use crate::bundle_area;
 use crate::copy::{Copier, Span, beside, mode};
 use crate::gaps::Gaps;
-use crate::heap::{GcInfo, Heap, RESERVED, words_between};
+use crate::heap::{GcInfo, Heap, RESERVED, TO_FIT, words_between};
 use crate::in_place::Destination;
 use crate::literal;
 use crate::meter::{self, Work};
@@ -50,6 +50,8 @@ const RESTING: usize = 2_586;
 const SINGLE: usize = if cfg!(test) { 300 } else { 16 * 1024 };
 /// Fresh words below which survivors say nothing about those to come.
 const TENURE_LEAST: usize = if cfg!(test) { 60 } else { 1_000 };
+/// A heap that is fitted to what lives has room for such a part of it more.
+const FIT: usize = 4;
 /// A heap is busy if it is collected again within this number of ticks of its thread's clock, on threads that know busy ones.
 const BUSY_TICKS: u32 = 3;
 
@@ -110,6 +112,10 @@ impl Heap {
         if one_heap::is_on() {
             return self.go_on_in_segment(need, roots);
         }
+        if self.flags & TO_FIT != 0 {
+            // SAFETY: the caller's promise.
+            return unsafe { self.collect_to_fit(need, roots) };
+        }
         let plan = if self.fullsweep_due() {
             self.fullsweep_plan()
         } else if self.tenure_next && self.old_room() >= self.young_words() + self.fragment_words {
@@ -150,6 +156,24 @@ impl Heap {
         unsafe {
             let report = self.run(Plan::Single, 0, roots)?;
             self.relocate(self.young_words() + self.stack_words() + RESERVED, roots);
+            Ok(report)
+        }
+    }
+
+    /// Collects all of the heap of a process that sleeps into a block with little room left.
+    ///
+    /// # Safety
+    /// As [`Heap::collect`].
+    #[cold]
+    unsafe fn collect_to_fit(&mut self, need: usize, roots: &mut Roots<'_>) -> Result<GcReport, MaxHeapExceeded> {
+        // SAFETY: the caller promises that `roots` are all the terms of the heap that are used afterwards.
+        unsafe {
+            let report = self.run(Plan::Single, need, roots)?;
+            let used = self.young_words() + self.stack_words() + RESERVED;
+            let size = sizes::at_least(used.saturating_add(need.max(used / FIT)));
+            if size < self.block_words() {
+                self.relocate(size, roots);
+            }
             Ok(report)
         }
     }
@@ -252,6 +276,7 @@ impl Heap {
     unsafe fn run_plan(&mut self, plan: Plan, need: usize, roots: &mut Roots<'_>) -> Result<GcReport, MaxHeapExceeded> {
         debug_assert!(!self.start.is_null(), "a heap without a block is never collected: it joins another");
         debug_assert!(self.bounds_hold(), "H1: a collection begins with bounds out of order");
+        self.flags &= !TO_FIT;
         let info = self.info();
         let before = info.heap_size + info.old_heap_size + info.mbuf_size;
         let busy = self.tick();

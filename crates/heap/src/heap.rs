@@ -37,10 +37,12 @@ const ERROR_LOGGER: u8 = 2;
 const INCLUDE_SHARED: u8 = 4;
 /// Its process has run since the last collection of the one heap.
 const TOUCHED: u8 = 8;
-/// It holds many words of bundles, and nobody knows of it ([`crate::idle`]).
+/// It holds many words of bundles or messages, and nobody knows of it ([`crate::idle`]).
 pub(crate) const TO_NOTE: u8 = 16;
 /// Its process has not slept since some of its old generation was emptied ([`crate::emptying`]).
 pub(crate) const UNRESTED: u8 = 32;
+/// Its process sleeps, and its next collection is to leave it little more than it needs ([`crate::idle`]).
+pub(crate) const TO_FIT: u8 = 64;
 
 /// The memory of one process.
 #[repr(C)]
@@ -349,6 +351,7 @@ impl Heap {
                     (*last).next = (*self.fragments).next;
                     (*self.fragments).next = chunks;
                 }
+                self.watch_messages();
             }
             if !chain.first.is_null() {
                 let mut last = Boxed::at(chain.first);

@@ -1,5 +1,6 @@
-//! Heaps that hold many words of bundles while their processes sleep: what these refer to no longer would stay, for nobody collects who allocates nothing. So such a
-//! heap is to be noted when its process goes to sleep, and whoever has noted it asks for a collection some time later (crate `vm`, `holders.rs`).
+//! Heaps that hold many words beside their blocks while their processes sleep: bundles, and messages that no collection has emptied. What these refer to no longer would stay, and
+//! what is left lies between what others had, for nobody collects who allocates nothing. So such a heap is to be noted when its process goes to sleep, and whoever has noted it
+//! asks for a collection some time later (crate `vm`, `holders.rs`).
 //!
 //! ```text
 //!             holds many words          its process sleeps          is asked, has not collected since
@@ -10,17 +11,21 @@
 //!      +-------------------------------------------------------------- holds few --------------------------+
 //! ```
 
-use crate::heap::{Heap, TO_NOTE, UNRESTED};
-use crate::held::Watch;
+use crate::heap::{Heap, TO_FIT, TO_NOTE, UNRESTED};
+use crate::held::{Held, Watch};
+use crate::one_heap;
 
-/// Words of bundles that are many.
+/// Words of bundles and messages that are many.
 const MANY: usize = if cfg!(test) { 60 } else { 1024 };
+
+/// A heap whose process sleeps is fitted to what lives if it has no more than so many times the words of its messages.
+const WORTH_FITTING: usize = 4;
 
 /// What there is to note of a heap whose process goes to sleep.
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Holder {
-    /// Its share of the words of the bundles that it holds: to be asked later.
+    /// Its messages' words, and its share of those of the bundles that it holds: to be asked later.
     Sleeps(usize),
     /// It was asked, and has so much left of the share that it had.
     Answers {
@@ -38,14 +43,32 @@ impl Heap {
         self.flags & (TO_NOTE | UNRESTED) != 0
     }
 
-    fn holds_many(&self) -> bool {
-        self.held().is_some_and(|held| held.words() + held.sent_words() >= MANY)
+    /// Words of messages that a collection would empty.
+    fn waiting_words(&self) -> usize {
+        if one_heap::is_on() { 0 } else { self.fragment_words }
     }
 
-    /// Bundles have come, or were made of what was sent.
+    fn holds_many(&self) -> bool {
+        let held = self.held().map_or(0, |held| held.words() + held.sent_words());
+        self.waiting_words() + held >= MANY
+    }
+
+    fn share_beside(&self) -> usize {
+        self.waiting_words() + self.held().map_or(0, Held::share)
+    }
+
+    /// Bundles or messages have come, or bundles were made of what was sent.
     pub(crate) fn watch_held(&mut self) {
         if self.holds_many() && self.held_mut().watch == Watch::Unknown {
             self.flags |= TO_NOTE;
+        }
+    }
+
+    /// A message has come.
+    #[inline]
+    pub(crate) fn watch_messages(&mut self) {
+        if self.fragment_words >= MANY {
+            self.watch_held();
         }
     }
 
@@ -56,9 +79,8 @@ impl Heap {
         if !is_to_note {
             return None;
         }
-        let (many, collections) = (self.holds_many(), self.total_gcs);
+        let (many, share, collections) = (self.holds_many(), self.share_beside(), self.total_gcs);
         let held = self.held_mut();
-        let share = held.share();
         if let Watch::Asked(had) = held.watch {
             // Not noted now: it was woken for this alone.
             held.watch = Watch::Unknown;
@@ -69,16 +91,20 @@ impl Heap {
         many.then_some(Holder::Sleeps(share))
     }
 
-    /// Whoever has noted it asks. `true`: the owner is to collect, for it has not done so since.
-    pub fn is_asked(&mut self) -> bool {
-        let (many, collections) = (self.holds_many(), self.total_gcs);
+    /// Whoever has noted it asks, if `at_rest` while there is nothing else to do. `true`: the owner is to collect, for it sleeps: it has not done so since, or there is rest.
+    pub fn is_asked(&mut self, at_rest: bool) -> bool {
+        let (many, share, collections) = (self.holds_many(), self.share_beside(), self.total_gcs);
         let held = self.held_mut();
-        let asleep = many && held.watch == Watch::Noted(collections);
-        held.watch = if asleep { Watch::Asked(held.share()) } else { Watch::Unknown };
+        let asleep = many && (at_rest || held.watch == Watch::Noted(collections));
+        held.watch = if asleep { Watch::Asked(share) } else { Watch::Unknown };
         let old = held.old_words();
         self.flags |= if many { TO_NOTE } else { 0 };
         // A look at the old generation is to cost less than what may come of it.
         self.fullsweep_next |= asleep && old >= MANY && self.old_words() <= old;
+        let is_worth_fitting = self.young_words() + self.old_words() <= WORTH_FITTING * self.waiting_words();
+        if asleep && is_worth_fitting && self.large().is_none() && self.limit() == 0 {
+            self.flags |= TO_FIT;
+        }
         asleep
     }
 }

@@ -140,14 +140,14 @@ impl Heap {
 
     /// The memory that counts as the old generation's ends behind this address.
     fn end_at(&mut self, needed: *mut u64) {
-        let (start, old_end) = (self.old_start, self.old_end);
+        let (start, before) = (self.old_start, self.old_block_words());
         let Some(large) = self.large_mut() else { return };
         let words =
             words_between(start, needed).next_multiple_of(HUGE_PAGE / 8).min(words_between(start, large.usable));
         let end = start.wrapping_add(words);
-        Class::Process.ledger().resize(Account::own(), (end.addr() as i64 - old_end.addr() as i64) / 8);
         large.gaps.set_limit(end);
         self.old_end = end;
+        Class::Process.ledger().resize(Account::own(), before, self.old_block_words());
         self.show_end();
     }
 
@@ -171,10 +171,10 @@ impl Heap {
 
     /// So many words are those of large gaps, and do not count as memory.
     fn set_free(&mut self, words: usize) {
+        let before = self.old_block_words();
         let Some(large) = self.large_mut() else { return };
-        let before = std::mem::replace(&mut large.free, words);
-        if before != words {
-            Class::Process.ledger().resize(Account::own(), before as i64 - words as i64);
+        if std::mem::replace(&mut large.free, words) != words {
+            Class::Process.ledger().resize(Account::own(), before, self.old_block_words());
         }
     }
 

@@ -201,6 +201,31 @@ pub fn holdings(vm: &Vm, allocator: Atom, instance: usize) -> Holdings {
     Holdings { parts, free, spare }
 }
 
+/// Blocks of one class, by their sizes.
+pub struct Sizes {
+    /// What they are for.
+    pub class: Atom,
+    /// How many there are, by the least number of bytes that they have: they are less than a quarter larger.
+    pub numbers: Vec<(usize, u64)>,
+}
+
+impl Sizes {
+    fn of<const UNIT: usize>(class: Atom, ledger: &Ledger<UNIT>) -> Sizes {
+        Sizes { class, numbers: ledger.by_size().map(|(size, number)| (size * UNIT, number)).collect() }
+    }
+}
+
+/// The sizes of the blocks of an allocator that are counted one by one. Which instances they are of is not known, so all are instance 0's.
+pub fn sizes(allocator: Atom, instance: usize) -> Vec<Sizes> {
+    match allocator {
+        _ if instance > 0 => Vec::new(),
+        am::eheap_alloc => Class::OF_PROCESSES.map(|class| Sizes::of(class_name(class), class.ledger())).into(),
+        am::binary_alloc => vec![Sizes::of(am::binary, myriad_term::binary::ledger())],
+        am::literal_alloc => vec![Sizes::of(am::literal_alloc, Class::Literal.ledger())],
+        _ => Vec::new(),
+    }
+}
+
 /// What a class of memory of heaps is called.
 fn class_name(class: Class) -> Atom {
     match class {

@@ -85,7 +85,25 @@ struct Page {
     /// Of this thread's account: what it took, and did not give back itself.
     size: AtomicI64,
     peak: Peak,
+    /// By ranges of sizes: what came by this thread less what went by it, whosever it was.
+    ranges: [AtomicI64; RANGES],
     settled: [Published<[Settled; RUN]>; RUNS],
+}
+
+/// Ranges of sizes that are told apart: what is larger is with the last.
+const RANGES: usize = 160;
+
+/// The range of a size: four to each power of two, and each size by itself below eight.
+#[inline(always)]
+fn range(size: usize) -> usize {
+    let shift = (size | 4).ilog2() as usize - 2;
+    ((size >> shift) + 4 * shift).min(RANGES - 1)
+}
+
+/// The least size of a range.
+fn least(range: usize) -> usize {
+    let shift = (range / 4).saturating_sub(1);
+    (range - 4 * shift) << shift
 }
 
 impl Page {
@@ -96,6 +114,10 @@ impl Page {
                 went: AtomicI64::new(0),
                 size: AtomicI64::new(0),
                 peak: Peak::new(),
+                #[cfg(not(loom))]
+                ranges: [const { AtomicI64::new(0) }; RANGES],
+                #[cfg(loom)]
+                ranges: std::array::from_fn(|_| AtomicI64::new(0)),
                 #[cfg(not(loom))]
                 settled: [const { Published::new() }; RUNS],
                 #[cfg(loom)]
@@ -222,6 +244,7 @@ impl<const UNIT: usize> Ledger<UNIT> {
             |page, account, add| {
                 add(&page.came, 1);
                 add(&page.size, size as i64);
+                add(&page.ranges[range(size)], 1);
                 self.grown(page, account);
                 account
             },
@@ -232,6 +255,7 @@ impl<const UNIT: usize> Ledger<UNIT> {
     pub fn come_together(&self, size: usize) {
         add_shared(&self.shared.came, 1);
         add_shared(&self.shared.size, size as i64);
+        add_shared(&self.shared.ranges[range(size)], 1);
         self.grown(&self.shared, Account::SHARED);
     }
 
@@ -242,6 +266,7 @@ impl<const UNIT: usize> Ledger<UNIT> {
             #[inline(always)]
             |page, own, add| {
                 add(&page.went, 1);
+                add(&page.ranges[range(size)], -1);
                 if account == own {
                     add(&page.size, (size as i64).wrapping_neg());
                 } else {
@@ -251,9 +276,15 @@ impl<const UNIT: usize> Ledger<UNIT> {
         );
     }
 
-    /// One of an account is larger or smaller by so much.
-    pub fn resize(&self, account: Account, by: i64) {
+    /// One of an account has another size than before.
+    pub fn resize(&self, account: Account, before: usize, now: usize) {
+        let by = (now as i64).wrapping_sub(before as i64);
         self.change(|page, own, add| {
+            let (left, reached) = (range(before), range(now));
+            if left != reached {
+                add(&page.ranges[left], -1);
+                add(&page.ranges[reached], 1);
+            }
             if account == own {
                 add(&page.size, by);
                 self.grown(page, own);
@@ -292,6 +323,13 @@ impl<const UNIT: usize> Ledger<UNIT> {
             size,
             highest: page.peak.highest(&self.era, size),
         }
+    }
+
+    /// How many there are by their sizes, whosever they are: the least size of each range in which there are some, four ranges to a power of two.
+    pub fn by_size(&self) -> impl Iterator<Item = (usize, u64)> {
+        let number = |range: usize| self.pages().map(|page| page.ranges[range].load(Relaxed)).sum::<i64>();
+        let numbers = (0..RANGES).map(move |range| (least(range), u64::try_from(number(range)).unwrap_or(0)));
+        numbers.filter(|(_, number)| *number > 0)
     }
 
     /// From now on the recent highest sizes are those from now on.
@@ -339,9 +377,28 @@ mod tests {
         assert_eq!((a.number, a.size, a.calls), (6, 60, [10, 0]));
         assert_eq!((b.number, b.size, b.calls), (1, 7, [1, 4]));
         LEDGER.go(theirs, 7);
-        LEDGER.resize(mine, 5);
+        LEDGER.resize(mine, 10, 15);
         assert_eq!((LEDGER.of(theirs).number, LEDGER.of(theirs).size, LEDGER.of(mine).size), (0, 0, 65));
         assert_eq!(LEDGER.now(), Tally { came: 11, went: 5, size: 65 });
+    }
+
+    #[test]
+    fn things_are_told_by_their_sizes_whoever_gives_them_back() {
+        static LEDGER: Ledger<1> = Ledger::new();
+        let counted = || LEDGER.by_size().collect::<Vec<_>>();
+        let account = LEDGER.come(0);
+        for size in [1, 3, 7, 8, 9, 10, 95, 96, 111, 112, 127, 128, usize::MAX / 4] {
+            LEDGER.come(size);
+        }
+        let (few, last) = ([(0, 1), (1, 1), (3, 1), (7, 1)], (7 << 38, 1));
+        assert_eq!(counted(), [&few[..], &[(8, 2), (10, 1), (80, 1), (96, 2), (112, 2), (128, 1), last]].concat());
+        elsewhere(|| {
+            LEDGER.go(account, 0);
+            LEDGER.resize(account, 9, 17);
+            LEDGER.resize(account, 96, 100);
+        });
+        let rest = [(8, 1), (10, 1), (16, 1), (80, 1), (96, 2), (112, 2), (128, 1), last];
+        assert_eq!(counted(), [&few[1..], &rest].concat());
     }
 
     #[test]

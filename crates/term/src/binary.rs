@@ -301,7 +301,7 @@ impl SharedBinary {
             let Some(moved) = NonNull::new(moved.cast::<Block>()) else {
                 memory::exhausted(memory::BINARY, capacity);
             };
-            SHARED.resize(room.account(), (new.size() - old.size()) as i64);
+            SHARED.resize(room.account(), old.size(), new.size());
             (*moved.as_ptr()).room = Room::new(new.size() - size_of::<Block>(), room.account());
             (*moved.as_ptr()).data = moved.add(1).cast().as_ptr();
             SharedBinary(moved)

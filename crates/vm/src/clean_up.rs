@@ -40,7 +40,7 @@ struct Collector {
 
 /// The bytes of all heaps, messages, bundles and shared binaries.
 pub(crate) fn bytes_in_use() -> usize {
-    (account::heaps().size + account::bundles().size) * size_of::<usize>() + binary::shared_bytes()
+    account::heaps().size * size_of::<usize>() + binary::shared_bytes()
 }
 
 impl CleanUp {

@@ -1,6 +1,6 @@
 //! What a scheduler sees to when it rests: memory that is no longer needed goes back to the system.
 //!
-//! Who has worked sleeps for a while only; if nothing comes meanwhile, it looks. The one heap of all processes is collected first, and marked where that is due (heap.marking_times): what has ended
+//! Who has worked sleeps for a while only; if nothing comes meanwhile, it looks. Processes that sleep may be worth asking (`holders.rs`) where others have ended. The one heap of all processes is collected first, and marked where that is due (heap.marking_times): what has ended
 //! held something. Then, after a period of work, what the scheduler keeps free goes. Who sleeps on is woken where others have freed much of what it has allocated (`clean_up.rs`).
 
 use crate::clean_up;
@@ -86,6 +86,7 @@ impl Scheduler {
             return;
         }
         self.rest.look_after = None;
+        vm.holders.look_at_rest();
         if shared::is_on() && self.rest.is_collection_due(now_ns) {
             return;
         }

@@ -16,6 +16,7 @@ main() ->
     t:c(tables, fun tables/0),
     t:c(instances, fun instances/0),
     t:c(carriers, fun carriers/0),
+    t:c(allocations, fun allocations/0),
     t:c(peaks, fun peaks/0).
 
 %% The keys of the first instance, sorted, and whether all are formed as they should be.
@@ -100,6 +101,37 @@ carriers() ->
 is_carrier({Allocator, InPool, Size, Unscanned, Classes, Free}, Width) ->
     is_atom(Allocator) andalso is_boolean(InPool) andalso Size >= Unscanned andalso tuple_size(Free) =:= Width
         andalso lists:sum([Bytes || {Class, Blocks, Bytes} <- Classes, is_atom(Class), Blocks > 0]) =< Size.
+
+%% By classes and sizes: a hundred binaries of 3,000 bytes more, and they are gone again.
+allocations() ->
+    {ok, {128, Unscanned, All}} = instrument:allocations(),
+    Before = of_binaries(),
+    {Pid, M} = spawn_monitor(fun() -> hold([binary:copy(<<N>>, 3000) || N <- lists:seq(1, 100)]) end),
+    Pid ! {self(), are_you_there},
+    receive {Pid, yes} -> ok end,
+    Then = of_binaries(),
+    exit(Pid, kill),
+    receive {'DOWN', M, process, _, _} -> ok end,
+    {is_integer(Unscanned), [tuple_size(H) || #{binary := H} <- maps:values(All)],
+     [element(N, Then) - element(N, Before) >= 90 || N <- [1, 2, 3, 4]],
+     are_gone(element(2, Then), 100),
+     [catch element(1, element(2, catch instrument:allocations(#{Key => Bad})))
+      || {Key, Bad} <- [{histogram_start, 0}, {histogram_width, 33}, {scheduler_ids, [-1]}, {scheduler_ids, [10000]}, {allocator_types, [foo]}]],
+     erts_internal:gather_alloc_histograms({literal_alloc, 1, 3, 100, make_ref()})}.
+
+%% What a process held goes some time after it.
+are_gone(Then, Times) ->
+    case Then - element(2, of_binaries()) >= 90 of
+        false when Times > 0 -> timer:sleep(50), erlang:garbage_collect(), are_gone(Then, Times - 1);
+        Gone -> Gone
+    end.
+
+hold(What) -> receive {From, are_you_there} -> From ! {self(), yes}, hold(What) end.
+
+of_binaries() ->
+    {ok, {1024, _, #{system := #{binary := Histogram}}}} =
+        instrument:allocations(#{histogram_start => 1024, histogram_width => 4, allocator_types => [binary_alloc]}),
+    Histogram.
 
 %% A heap that is there no longer was there since the last question, and then it was not; the highest figures since the start keep it.
 peaks() ->

@@ -8,16 +8,17 @@ use myriad_heap::Holder;
 impl Vm {
     /// Asks some of the processes that are noted, if that seems worth it.
     pub(crate) fn ask_idle_holders(&'static self, now_ns: u64) {
-        for pid in self.holders.take(now_ns) {
-            self.signal_pid(pid, Signal::Call(Box::new(|ctx| ctx.collect_if_idle())));
+        let (asked, at_rest) = self.holders.take(now_ns, |pid| self.processes.get(pid).is_some());
+        for pid in asked {
+            self.signal_pid(pid, Signal::Call(Box::new(move |ctx| ctx.collect_if_idle(at_rest))));
         }
     }
 }
 
 impl Ctx<'_> {
     /// The process, which was noted, is asked for a collection.
-    fn collect_if_idle(&mut self) {
-        if self.state.heap.is_asked() && !self.state.flags.gc_disabled {
+    fn collect_if_idle(&mut self, at_rest: bool) {
+        if self.state.heap.is_asked(at_rest) && !self.state.flags.gc_disabled {
             self.state.tasks.get_or_insert_default().need(0);
             self.state.interrupt();
         }
