@@ -9,7 +9,7 @@
 //!      (`held.rs`), another bundle by an object in its chain. Whoever has a term that lies in a bundle holds it.
 //! BU2. Pointers in a bundle lead into it, into bundles that it holds (they were there before it, so there are no circles), or to literals, whose areas
 //!      it counts if these may go.
-//! BU3. The first word of a bundle's block leads to its count.
+//! BU3. A bundle's block begins with its counted object: who knows an address there has its count.
 
 use crate::account::Class;
 use crate::area_count::{AreaHold, AreasMet};
@@ -19,7 +19,7 @@ use crate::phases::{self, Phase};
 use myriad_sync::Account;
 use myriad_sync::atomic::{AtomicBool, Ordering};
 use myriad_term::id::RefNumbers;
-use myriad_term::magic::magic_reference;
+use myriad_term::magic::{Placed, magic_reference};
 use myriad_term::{Alloc, Boxed, Kind, Magic, OffHeap, Term, TermRef, copy};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub(crate) const LEAST_WORDS: usize = if cfg!(test) { 40 } else { 64 };
 /// Words of a term from which on it becomes a bundle whatever its kind.
 pub(crate) const LARGE_WORDS: usize = if cfg!(test) { 60 } else { 2048 };
 /// Words of its own that a bundle has before its terms (BU3).
-const HEADER: usize = 1;
+pub(crate) const HEADER: usize = Magic::placed_words::<Bundle>();
 /// The word of its block where its first object begins, which refers to all others.
 pub(crate) const FIRST: usize = HEADER;
 /// Words of the object by which it is held in a chain.
@@ -74,7 +74,7 @@ impl Rule {
     pub(crate) const ALWAYS: Rule = Rule { least: LEAST_WORDS, kind: None };
 }
 
-/// A bundle: where it lies, and what its terms count. It is the value of a counted object.
+/// A bundle: where it lies, and what its terms count. It is the value of the counted object with which its block begins.
 pub(crate) struct Bundle {
     block: NonNull<u64>,
     /// Words of the block.
@@ -148,7 +148,7 @@ impl Bundle {
     /// The address lies in a bundle that is held.
     pub(crate) unsafe fn at(at: *const u64) -> ManuallyDrop<Magic> {
         // SAFETY: the caller's promise; BU3.
-        ManuallyDrop::new(unsafe { Magic::from_raw(*area::start_of(at) as *const ()) })
+        ManuallyDrop::new(unsafe { Magic::from_raw(area::start_of(at).cast_const().cast()) })
     }
 }
 
@@ -209,19 +209,22 @@ impl Gone {
     }
 }
 
-impl Drop for Bundle {
-    fn drop(&mut self) {
+impl Placed for Bundle {
+    unsafe fn end(mut this: NonNull<Bundle>) {
+        // SAFETY: nobody holds it any more; its block stays until it is freed below.
+        let bundle = unsafe { this.as_mut() };
         #[cfg(any(test, heap_check))]
-        crate::census::unlist(self.block.addr().get());
+        crate::census::unlist(bundle.block.addr().get());
         // Relaxed: see `pays`.
-        if let Some(kind) = self.kind
-            && !self.is_told.load(Ordering::Relaxed)
+        if let Some(kind) = bundle.kind
+            && !bundle.is_told.load(Ordering::Relaxed)
         {
             kind.was_wasted();
         }
-        let off_heap = std::mem::replace(&mut self.off_heap, OffHeap::new());
-        let areas = std::mem::take(&mut self.areas);
-        let gone = Gone { block: self.block, words: self.words, account: self.account, off_heap, areas };
+        // What is left has nothing to drop.
+        let off_heap = std::mem::replace(&mut bundle.off_heap, OffHeap::new());
+        let areas = std::mem::take(&mut bundle.areas);
+        let gone = Gone { block: bundle.block, words: bundle.words, account: bundle.account, off_heap, areas };
         if FREEING.replace(true) {
             return GOING.with_borrow_mut(|going| going.push(gone));
         }
@@ -458,14 +461,11 @@ impl<'t, F: Fn(*const u64) -> bool> Sharing<'t, F> {
         self.holds.each().for_each(|bundle| hold_in(&mut filling, Magic::clone(bundle)));
         let off_heap = filling.off_heap;
         let bundle = Bundle { block, words, account, off_heap, areas, kind, is_told: AtomicBool::new(false) };
-        let counted = Magic::new(RefNumbers([0; 3]), bundle).into_raw();
-        // SAFETY: the block's first word (BU3), which is no holder; the count is taken back once.
-        unsafe {
-            block.write(counted as u64);
-            #[cfg(any(test, heap_check))]
-            crate::census::list(block.addr().get());
-            Some((term, Magic::from_raw(counted), self.copied))
-        }
+        // SAFETY: the block has so many words before its terms, and is freed when nobody holds the bundle (BU3).
+        let counted = unsafe { Magic::place(block, RefNumbers([0; 3]), bundle) };
+        #[cfg(any(test, heap_check))]
+        crate::census::list(block.addr().get());
+        Some((term, counted, self.copied))
     }
 }
 

@@ -13,27 +13,41 @@ use std::ops::Range;
 
 /// A bundle that is held.
 struct Hold {
-    addresses: Range<usize>,
+    bundle: Magic,
+    /// Words of its block.
+    words: u32,
+    /// Of so many more words that lead there it is noted where they stand; 0: the bundle stays.
+    noted: u32,
     /// The generations of which the collection under way has found words that lead there: young, old.
     seen: [bool; 2],
-    /// Of so many more such words it is noted where they stand; 0: the bundle stays.
-    noted: usize,
     /// While it is found what the old generation refers to: has a collection found since the beginning that it refers to this one?
     kept: bool,
     /// How many collections have found it, but for those that do not look at the old generation that refers to it.
     survived: u8,
-    bundle: Magic,
 }
 
 impl Hold {
     /// Of a bundle whose count is the caller's.
     fn new(bundle: Magic) -> Option<Hold> {
-        let addresses = bundle.get::<Bundle>()?.addresses();
-        Some(Hold { addresses, seen: [false; 2], noted: 0, kept: true, survived: 0, bundle })
+        let words = u32::try_from(bundle.get::<Bundle>()?.words()).ok()?;
+        Some(Hold { bundle, words, noted: 0, seen: [false; 2], kept: true, survived: 0 })
+    }
+
+    /// Where its block begins.
+    fn start(&self) -> usize {
+        self.bundle.address()
+    }
+
+    fn end(&self) -> usize {
+        self.start() + 8 * self.words()
+    }
+
+    fn addresses(&self) -> Range<usize> {
+        self.start()..self.end()
     }
 
     fn words(&self) -> usize {
-        self.addresses.len() / 8
+        self.words as usize
     }
 
     /// A collection has found that it is held. A long bundle has paid at the second one, for it would have been copied twice.
@@ -113,7 +127,7 @@ pub(crate) struct Held {
 
 /// The bundle in which an address lies.
 fn around(holds: &mut BTreeMap<usize, Hold>, at: usize) -> Option<&mut Hold> {
-    holds.range_mut(..=at).next_back().map(|(_, hold)| hold).filter(|hold| hold.addresses.contains(&at))
+    holds.range_mut(..=at).next_back().map(|(_, hold)| hold).filter(|hold| hold.addresses().contains(&at))
 }
 
 impl Held {
@@ -150,7 +164,7 @@ impl Held {
     /// Holds a bundle, whose count is the caller's; gives its words.
     fn hold(&mut self, bundle: Magic) -> usize {
         let Some(hold) = Hold::new(bundle) else { return 0 };
-        if self.holds.last().is_some_and(|last| last.addresses == hold.addresses) {
+        if self.holds.last().is_some_and(|last| last.start() == hold.start()) {
             // Again the same: this count is one too many.
             return 0;
         }
@@ -213,18 +227,18 @@ impl Held {
         self.last = 0;
         debug_assert!(self.seen.is_empty(), "words of an earlier collection were not judged");
         if minor {
-            self.holds.retain(|hold| !self.old.contains_key(&hold.addresses.start));
+            self.holds.retain(|hold| !self.old.contains_key(&hold.start()));
         } else {
             self.holds.extend(std::mem::take(&mut self.old).into_values());
             self.old_words = 0;
         }
-        self.holds.sort_unstable_by_key(|hold| hold.addresses.start);
-        self.holds.dedup_by_key(|hold| hold.addresses.start);
+        self.holds.sort_unstable_by_key(|hold| hold.start());
+        self.holds.dedup_by_key(|hold| hold.start());
         for hold in &mut self.holds {
             // Each word that leads to another object stands for two words and more of what lives, so with this number the bundle stays anyway; it does too where
             // so many hold it that each would have to have less than a word.
             let (words, holders) = (hold.words(), hold.bundle.references());
-            hold.noted = if words <= 2 * holders { 0 } else { words.div_ceil(4 * holders) };
+            hold.noted = if words <= 2 * holders { 0 } else { words.div_ceil(4 * holders) as u32 };
         }
     }
 
@@ -232,16 +246,16 @@ impl Held {
     #[inline]
     pub(crate) fn see(&mut self, word: u64, place: *mut u64, in_old: bool) {
         let at = word as usize;
-        if !self.holds.get(self.last).is_some_and(|hold| hold.addresses.contains(&at)) {
-            self.last = self.holds.partition_point(|hold| hold.addresses.end <= at);
+        if !self.holds.get(self.last).is_some_and(|hold| hold.addresses().contains(&at)) {
+            self.last = self.holds.partition_point(|hold| hold.end() <= at);
         }
-        match self.holds.get_mut(self.last).filter(|hold| hold.addresses.contains(&at)) {
+        match self.holds.get_mut(self.last).filter(|hold| hold.addresses().contains(&at)) {
             Some(hold) => {
                 hold.seen[usize::from(in_old)] = true;
                 if hold.noted > 0 {
                     hold.noted -= 1;
                     // The first object of a bundle refers to all of it.
-                    if at & !7 == hold.addresses.start + 8 * FIRST {
+                    if at & !7 == hold.start() + 8 * FIRST {
                         hold.noted = 0;
                     }
                     self.seen.push(Seen { word, place, in_old });
@@ -267,7 +281,7 @@ impl Held {
         let bundle = unsafe { Bundle::at(std::ptr::with_exposed_provenance(at)) };
         if let Some(mut hold) = Hold::new(Magic::clone(&bundle)) {
             hold.seen[usize::from(in_old)] = true;
-            self.found.insert(hold.addresses.start, hold);
+            self.found.insert(hold.start(), hold);
         }
     }
 
@@ -280,9 +294,9 @@ impl Held {
         seen.sort_unstable_by_key(|seen| (seen.word, seen.in_old));
         let mut rest = &seen[..];
         while let Some(first) = rest.first() {
-            let i = self.holds.partition_point(|hold| hold.addresses.end <= first.word as usize);
+            let i = self.holds.partition_point(|hold| hold.end() <= first.word as usize);
             let Some(hold) = self.holds.get(i) else { break };
-            let addresses = hold.addresses.clone();
+            let addresses = hold.addresses();
             let (seen, others) = rest.split_at(rest.partition_point(|seen| (seen.word as usize) < addresses.end));
             rest = others;
             if hold.noted == 0 {
@@ -297,7 +311,7 @@ impl Held {
 
     /// A part that is copied from a bundle, which the heap leaves, has a word that leads to another one: that stays.
     pub(crate) fn see_copied(&mut self, word: u64, in_old: bool) {
-        let i = self.holds.partition_point(|hold| hold.addresses.end <= word as usize);
+        let i = self.holds.partition_point(|hold| hold.end() <= word as usize);
         if let Some(hold) = self.holds.get_mut(i) {
             // If it is the one: not all such words have been noted from here on. If not, another one stays for this time.
             hold.noted = 0;
@@ -318,7 +332,7 @@ impl Held {
             if old {
                 hold.kept = true;
                 words[1] += hold.words();
-                self.old.insert(hold.addresses.start, hold);
+                self.old.insert(hold.start(), hold);
             } else if young {
                 words[0] += hold.words();
                 self.holds.push(hold);
@@ -399,7 +413,7 @@ impl Held {
     /// The addresses of the bundles that are held, and of those that these hold (HB1), in order.
     #[cfg(any(test, heap_check))]
     pub(crate) fn reach(&self) -> Vec<Range<usize>> {
-        let mut todo: Vec<Range<usize>> = self.all().map(|hold| hold.addresses.clone()).collect();
+        let mut todo: Vec<Range<usize>> = self.all().map(|hold| hold.addresses()).collect();
         let mut reached = BTreeMap::new();
         while let Some(addresses) = todo.pop() {
             if reached.insert(addresses.start, addresses.end).is_none() {
@@ -414,7 +428,7 @@ impl Held {
     /// Where the blocks of bundles begin, once for each count of theirs that the heap has.
     #[cfg(any(test, heap_check))]
     pub(crate) fn each_count(&self, mut tell: impl FnMut(usize)) {
-        self.all().chain(self.found.values()).for_each(|hold| tell(hold.addresses.start));
+        self.all().chain(self.found.values()).for_each(|hold| tell(hold.start()));
         let sent = self.sent.iter().filter_map(|sent| sent.bundle.get::<Bundle>());
         sent.for_each(|bundle| tell(bundle.addresses().start));
     }
@@ -422,7 +436,7 @@ impl Held {
     /// The bundles, as (address, words, how many hold it).
     pub(crate) fn each(&self, mut tell: impl FnMut(usize, usize, usize)) {
         for hold in self.all() {
-            tell(hold.addresses.start, hold.words(), hold.bundle.references());
+            tell(hold.start(), hold.words(), hold.bundle.references());
         }
     }
 }

@@ -32,8 +32,15 @@ struct Head {
     kept: AtomicBool,
     /// The type of the value behind.
     type_id: TypeId,
-    /// Frees the block, value and all.
+    /// Frees the block, value and all, or ends a value that does so.
     free: unsafe fn(NonNull<Head>),
+}
+
+impl Head {
+    fn of<T: Any>(numbers: RefNumbers, free: unsafe fn(NonNull<Head>)) -> Head {
+        let (numbers, kept) = (numbers.magic(), AtomicBool::new(false));
+        Head { holders: Count::new(), numbers, kept, type_id: TypeId::of::<T>(), free }
+    }
 }
 
 /// A counted object (M1).
@@ -41,6 +48,24 @@ struct Head {
 struct Block<T> {
     head: Head,
     value: T,
+}
+
+/// A value whose counted object lies in memory of the value's own ([`Magic::place`]).
+pub trait Placed: Any + Send + Sync {
+    /// Nobody holds the object any more: the value ends, and gives the memory back.
+    ///
+    /// # Safety
+    /// Called once, by the object itself.
+    unsafe fn end(this: NonNull<Self>);
+}
+
+/// Ends a placed block.
+///
+/// # Safety
+/// It is a `Block<T>` that was placed, and no reference to it is left.
+unsafe fn end_placed<T: Placed>(head: NonNull<Head>) {
+    // SAFETY: the caller's promise; M1.
+    unsafe { T::end(NonNull::from(&mut (*head.cast::<Block<T>>().as_ptr()).value)) };
 }
 
 /// Frees a block.
@@ -75,15 +100,30 @@ unsafe impl Sync for Magic {}
 impl Magic {
     /// A new object with one count, and the numbers of its references: new ones, [marked](RefNumbers::magic) as such.
     pub fn new<T: Any + Send + Sync>(numbers: RefNumbers, value: T) -> Magic {
-        let numbers = numbers.magic();
-        let head = Head {
-            holders: Count::new(),
-            numbers,
-            kept: AtomicBool::new(false),
-            type_id: TypeId::of::<T>(),
-            free: free::<T>,
-        };
-        Magic(NonNull::from(Box::leak(Box::new(Block { head, value }))).cast())
+        let block = Block { head: Head::of::<T>(numbers, free::<T>), value };
+        Magic(NonNull::from(Box::leak(Box::new(block))).cast())
+    }
+
+    /// The same in memory that the value sees to. Its address is the object's ([`Magic::address`]).
+    ///
+    /// # Safety
+    /// The memory is the caller's, as many words as [`Magic::placed_words`] tells, and stays until the value's end.
+    pub unsafe fn place<T: Placed>(at: NonNull<u64>, numbers: RefNumbers, value: T) -> Magic {
+        const { assert!(align_of::<Block<T>>() <= align_of::<u64>(), "the memory would have to be aligned") };
+        // SAFETY: the caller's promise.
+        unsafe { at.cast::<Block<T>>().write(Block { head: Head::of::<T>(numbers, end_placed::<T>), value }) };
+        Magic(at.cast())
+    }
+
+    /// Words that an object takes where it is placed.
+    pub const fn placed_words<T: Placed>() -> usize {
+        size_of::<Block<T>>().div_ceil(size_of::<u64>())
+    }
+
+    /// Where the object begins.
+    #[inline(always)]
+    pub fn address(&self) -> usize {
+        self.0.addr().get()
     }
 
     /// The object of a reference that was [kept](Magic::keep), if it is still there.

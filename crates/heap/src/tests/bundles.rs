@@ -1,6 +1,6 @@
 //! Bundles as heaps hold and leave them.
 
-use crate::bundle::{LEAST_WORDS, Rule};
+use crate::bundle::{HEADER, LEAST_WORDS, Rule};
 use crate::{Fragment, Heap, Message, Payload, Roots, Settings, account};
 use myriad_term::{Build, SharedBinary, Term, TermRef};
 use std::sync::Mutex;
@@ -123,8 +123,9 @@ fn a_heap_leaves_a_bundle_of_which_it_has_little() {
     let tail = |n: usize| (0..n).fold(whole[0], |list, _| list.as_cons().unwrap().1);
     let (most_of_it, half, quarter) = (tail(10), tail(50), tail(75));
 
-    // Two hold it, so a quarter is the border.
-    for (part, stays) in [(whole[0], true), (most_of_it, true), (tail(74), true), (quarter, false)] {
+    // Two hold it, so a quarter is the border, of its own words too.
+    let border = 100 - (200 + HEADER).div_ceil(4).div_ceil(2);
+    for (part, stays) in [(whole[0], true), (most_of_it, true), (tail(border), true), (quarter, false)] {
         for all in [false, true] {
             let mut roots = [sent(part).receive(&mut other).0];
             assert_eq!(roots[0], part);

@@ -1,6 +1,7 @@
 //! Heaps whose processes sleep, and hold bundles.
 
 use super::bundles::{ALONE, bundles, sent};
+use crate::bundle::HEADER;
 use crate::{Fragment, Heap, Holder, RESERVED, Roots, Settings, sizes};
 use myriad_term::{Build, Term};
 
@@ -20,6 +21,7 @@ fn who_sleeps_is_noted_once_and_asked_if_it_has_not_collected_since() {
     let settings = Settings::default();
     let (mut sender, mut heap) = (Heap::new(&settings), Heap::new(&settings));
     let (small, large) = (list(&mut sender, 20), list(&mut sender, 100));
+    let long = 200 + HEADER;
     let _ = sent(small).receive(&mut heap);
     assert!(!heap.is_to_be_noted(), "that is not worth it");
     let got = sent(large).receive(&mut heap).0;
@@ -27,7 +29,7 @@ fn who_sleeps_is_noted_once_and_asked_if_it_has_not_collected_since() {
     assert!(heap.is_to_be_noted());
     // Two hold the large one, of which each counts for a half.
     let messages = heap.info().mbuf_size;
-    assert_eq!(heap.note_held(), Some(Holder::Sleeps(201 / 2 + 41 + messages)));
+    assert_eq!(heap.note_held(), Some(Holder::Sleeps(long / 2 + 40 + HEADER + messages)));
     assert!(!heap.is_to_be_noted());
     let _ = again.receive(&mut heap);
     assert!(!heap.is_to_be_noted(), "it is noted already");
@@ -36,18 +38,18 @@ fn who_sleeps_is_noted_once_and_asked_if_it_has_not_collected_since() {
     let mut roots = [heap.tuple(&[got])];
     collect(&mut heap, &mut roots);
     assert!(!heap.is_asked(false) && heap.is_to_be_noted());
-    assert_eq!(heap.note_held(), Some(Holder::Sleeps(201)));
+    assert_eq!(heap.note_held(), Some(Holder::Sleeps(long)));
     // It sleeps, and needs what it has: it is noted again when it has run for another reason.
     assert!(heap.is_asked(false));
     collect(&mut heap, &mut roots);
-    assert_eq!(heap.note_held(), Some(Holder::Answers { had: 201, left: 201 }));
+    assert_eq!(heap.note_held(), Some(Holder::Answers { had: long, left: long }));
     assert!(heap.is_to_be_noted());
-    assert_eq!(heap.note_held(), Some(Holder::Sleeps(201)));
+    assert_eq!(heap.note_held(), Some(Holder::Sleeps(long)));
     // Its old generation, which is small, held what it needs no longer.
     roots[0] = Term::NIL;
     assert!(heap.is_asked(false));
     assert!(collect(&mut heap, &mut roots));
-    assert_eq!(heap.note_held(), Some(Holder::Answers { had: 201, left: 0 }));
+    assert_eq!(heap.note_held(), Some(Holder::Answers { had: long, left: 0 }));
     assert_eq!((bundles(), heap.is_to_be_noted()), (0, false));
 }
 
