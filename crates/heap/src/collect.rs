@@ -223,7 +223,7 @@ impl Heap {
             return 0;
         }
         let young = self.young_words() + self.fragment_words + self.stack_words();
-        if self.fullsweep_due() { young + self.old_words() } else { young }
+        if self.fullsweep_due() || self.flags & TO_FIT != 0 { young + self.old_words() } else { young }
     }
 
     fn fullsweep_plan(&self) -> Plan {

@@ -60,11 +60,11 @@ impl Default for Holders {
 }
 
 impl Noted {
-    /// Are they worth asking, where all bundles and messages have so many words? Who rests goes by these alone: they may be others' than those who are noted only if
-    /// these have run since, and more has come to those who are noted than they had then.
+    /// Are they worth asking, where all bundles and messages have so many words? At rest who is noted may have much more than he had then, and others have ended: all of it may
+    /// be theirs.
     fn is_worth(&self, all: usize) -> bool {
-        let words = if self.at_rest && !self.processes.is_empty() { all } else { self.words };
-        words >= WORTH.max(all / PART)
+        let words = if self.at_rest { all } else { self.words };
+        !self.processes.is_empty() && words >= WORTH.max(all / PART)
     }
 
     /// Takes out those that are to be asked next, and whether at rest; those that are there no longer go.
@@ -114,8 +114,10 @@ impl Holders {
     /// A scheduler rests: what others held may be gone, so that those who are noted are worth asking now.
     pub(crate) fn look_at_rest(&self) {
         let mut noted = self.noted.lock();
-        noted.at_rest = !noted.processes.is_empty();
+        noted.at_rest = true;
         self.set_due(&noted);
+        // Else nobody asks, and later there may be no rest.
+        noted.at_rest = self.due_ns().is_some();
     }
 
     /// One who was asked to collect, and had this share, has so much left.
