@@ -211,7 +211,7 @@ pub struct Sizes {
 
 impl Sizes {
     fn of<const UNIT: usize>(class: Atom, ledger: &Ledger<UNIT>) -> Sizes {
-        Sizes { class, numbers: ledger.by_size().map(|(size, number)| (size * UNIT, number)).collect() }
+        Sizes { class, numbers: ledger.by_size().map(|(size, number)| (size.saturating_mul(UNIT), number)).collect() }
     }
 }
 

@@ -6,7 +6,7 @@
 //! Of a reference that has become bytes or text, the VM keeps the numbers with the object, which they do not keep alive: read
 //! again, they are a reference to it as long as another is left.
 //!
-//! M1. A block begins with its head, whose `type_id` and `free` are those of its value.
+//! M1. A block begins with its head, whose `type_id` and `free` are those of its value. It comes from a `Box`, or lies in memory of the value's own.
 //! M2. An object whose head says that it is kept may be in `KEPT`, by its numbers. A thread that takes an object from there must hold it while
 //!     the lock is held; the last holder takes it out before it frees it (sync.count/N2).
 
@@ -348,6 +348,31 @@ mod tests {
         drop(binary.clone());
         drop(binary);
         assert_eq!(magic.references(), 1);
+    }
+
+    /// A value that tells how often it has ended.
+    struct Ends(myriad_sync::Arc<myriad_sync::atomic::AtomicUsize>);
+
+    impl Placed for Ends {
+        unsafe fn end(this: NonNull<Self>) {
+            // SAFETY: called once, and the memory is a test's, which gives it back itself.
+            let Ends(ended) = unsafe { this.read() };
+            ended.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_placed_object_lies_where_it_was_placed_and_ends_with_its_last_holder() {
+        let ended = myriad_sync::Arc::new(myriad_sync::atomic::AtomicUsize::new(0));
+        let mut memory = vec![0u64; Magic::placed_words::<Ends>()];
+        let at = NonNull::new(memory.as_mut_ptr()).unwrap();
+        // SAFETY: the memory has as many words, and stays until the end of the test.
+        let magic = unsafe { Magic::place(at, RefNumbers([8, 2, 3]), Ends(ended.clone())) };
+        assert!(magic.address() == at.addr().get() && magic.get::<Ends>().is_some() && magic.get::<u8>().is_none());
+        drop(magic.clone());
+        assert_eq!((ended.load(Ordering::Relaxed), magic.references()), (0, 1));
+        drop(magic);
+        assert_eq!((ended.load(Ordering::Relaxed), myriad_sync::Arc::strong_count(&ended)), (1, 1));
     }
 
     #[test]
