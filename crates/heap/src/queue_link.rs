@@ -179,7 +179,7 @@ mod tests {
             (1, 1 << 23, false),
             (1, -(1 << 23) - 1, false),
         ] {
-            let account = Account::of_number(1000);
+            let account = Account::SHARED;
             let mut link = QueueLink::of_block(words, account);
             assert_eq!(link.earlier(), None);
             let earlier = (&raw const link).addr().wrapping_add_signed(steps * STEP as isize);
