@@ -271,6 +271,12 @@ impl Candidates {
         }
     }
 
+    /// The place in the list of the candidate, not yet emptied, in which an address lies.
+    #[inline(always)]
+    pub(crate) fn full_at(&self, at: usize) -> Option<usize> {
+        self.place_at(at).filter(|place| self.list[*place].state == State::Full)
+    }
+
     /// The candidate that is emptied and that held the object which began at an address.
     pub(crate) fn emptied_at(&self, at: usize) -> Option<&Candidate> {
         let candidate = &self.list[self.place_at(at)?];

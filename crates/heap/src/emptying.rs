@@ -7,11 +7,47 @@ use crate::heap::{Heap, UNRESTED};
 use crate::in_place::Destination;
 use crate::large::LARGE;
 use crate::old_space::OldSpace;
+use crate::one_heap;
 use crate::reserved::pointer;
 use crate::roots::Roots;
 use crate::term_walk::each_term;
 use myriad_sync::prefetch_to_write;
 use std::ops::Range;
+
+/// Candidates that are being emptied.
+pub(crate) struct Batch {
+    candidates: Box<Candidates>,
+    /// Their places.
+    places: Vec<usize>,
+    /// Words that have moved.
+    moved: usize,
+}
+
+impl Batch {
+    /// Lets a word lead to where its object has moved, if it has.
+    ///
+    /// # Safety
+    /// It looks like a term.
+    #[inline(always)]
+    pub(crate) unsafe fn mend(&self, slot: *mut u64) {
+        // SAFETY: the caller's promise; heap.evacuation/EV2.
+        unsafe { self.candidates.mend_term(slot) };
+    }
+
+    /// The same for the stack of a heap and these roots.
+    ///
+    /// # Safety
+    /// They are as for [`Heap::collect`].
+    pub(crate) unsafe fn mend_roots(&self, heap: &Heap, roots: &Roots<'_>) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            (0..heap.stack_words()).for_each(|i| self.mend(heap.stop.add(i)));
+            for (at, len) in roots.spans() {
+                (0..len).for_each(|i| self.mend(at.add(i)));
+            }
+        }
+    }
+}
 
 impl Heap {
     /// A minor collection is over: empties some pieces of a large old generation. Gives the words that it has moved.
@@ -36,8 +72,14 @@ impl Heap {
                 self.end_evacuation(&evacuation);
                 return 0;
             };
-            // SAFETY: the caller's promise; all that was promoted has been looked through (heap.evacuation/EV1).
-            moved = unsafe { self.empty(&mut evacuation, batch, words, roots) };
+            // SAFETY: the caller's promise; all that was promoted has been looked through (heap.evacuation/EV1); heap/H1 and heap/H2 for the young generation.
+            unsafe {
+                if let Some(batch) = self.begin_batch(&mut evacuation, batch, words) {
+                    each_term(self.start, self.htop, |slot| batch.mend(slot));
+                    batch.mend_roots(self, roots);
+                    moved = self.end_batch(&mut evacuation, batch);
+                }
+            }
             self.flags |= UNRESTED;
         }
         if let Some(large) = self.large_mut() {
@@ -46,25 +88,24 @@ impl Heap {
         moved
     }
 
-    /// Empties some candidates, to which so many words come at most. Gives the words that have moved.
+    /// Moves what lives in some candidates, to which so many words come at most. The words of the old generation that led there lead to the copies then; those outside it are to be
+    /// mended before the batch ends.
     ///
     /// # Safety
-    /// heap.evacuation/EV1, heap.evacuation/EV2; the roots are as for [`Heap::collect`].
-    unsafe fn empty(
+    /// heap.evacuation/EV1, heap.evacuation/EV2.
+    pub(crate) unsafe fn begin_batch(
         &mut self,
         evacuation: &mut Evacuation,
         batch: Range<usize>,
         words: usize,
-        roots: &Roots<'_>,
-    ) -> usize {
-        let Some(mut candidates) = evacuation.candidates.take() else { return 0 };
+    ) -> Option<Batch> {
+        let mut candidates = evacuation.candidates.take()?;
         let (mut gaps, mut at) = Gaps::open(self, words);
-        let emptied = |place: &usize, candidates: &Candidates| candidates.list[*place].state == State::Emptied;
-        let batch: Vec<usize> = batch.filter(|place| emptied(place, &candidates)).collect();
+        let places: Vec<usize> = batch.filter(|place| candidates.list[*place].state == State::Emptied).collect();
         // SAFETY: a candidate's objects live where they were found (heap.candidates/CA1), and it was full till now; the remembered slots are words of objects if they have not
-        // moved (heap.evacuation/EV3); heap/H1 and heap/H2 for the young generation and the stack, the caller's promise for the roots.
+        // moved (heap.evacuation/EV3).
         unsafe {
-            for place in &batch {
+            for place in &places {
                 candidates.list[*place].objects().for_each(|object| move_object(object, &mut gaps));
             }
             while let Some((start, end)) = gaps.unscanned(at) {
@@ -77,7 +118,7 @@ impl Heap {
                 });
                 at = end;
             }
-            for place in &batch {
+            for place in &places {
                 let slots = std::mem::take(&mut candidates.list[*place].slots);
                 for (i, slot) in slots.iter().enumerate() {
                     slots.get(i + AHEAD).into_iter().for_each(|ahead| prefetch_to_write(pointer(*ahead)));
@@ -85,11 +126,6 @@ impl Heap {
                         candidates.mend(pointer(*slot));
                     }
                 }
-            }
-            each_term(self.start, self.htop, |slot| candidates.mend_term(slot));
-            (0..self.stack_words()).for_each(|i| candidates.mend_term(self.stop.add(i)));
-            for (at, len) in roots.spans() {
-                (0..len).for_each(|i| candidates.mend_term(at.add(i)));
             }
             let mut first = self.old_off_heap.first.expose_provenance() as u64;
             if candidates.mend(&raw mut first) {
@@ -101,10 +137,19 @@ impl Heap {
             large.gaps = gaps;
         }
         self.prepare_end();
-        for place in &batch {
+        Some(Batch { candidates, places, moved })
+    }
+
+    /// All words that led into a batch lead to the copies: its memory is free. Gives the words that have moved.
+    ///
+    /// # Safety
+    /// They do (heap.evacuation/EV1).
+    pub(crate) unsafe fn end_batch(&mut self, evacuation: &mut Evacuation, batch: Batch) -> usize {
+        let Batch { candidates, places, moved } = batch;
+        for place in &places {
             let area = &candidates.list[*place].area;
             evacuation.gained += area.len() / 8;
-            // SAFETY: all words that led there lead to the copies (heap.evacuation/EV1).
+            // SAFETY: the caller's promise.
             unsafe { evacuation.give_back(area) };
         }
         evacuation.gained -= moved;
@@ -113,12 +158,13 @@ impl Heap {
     }
 
     /// All are emptied, or there is no room for what lives there.
-    fn end_evacuation(&mut self, evacuation: &Evacuation) {
+    pub(crate) fn end_evacuation(&mut self, evacuation: &Evacuation) {
         let Some(large) = self.large_mut() else { return };
         let Some(candidates) = &evacuation.candidates else { return };
         // If little was gained because large objects stay where they are, the next marking can wait.
         large.is_sparse = candidates.is_partial && evacuation.gained > large.live / 8;
-        if !candidates.is_partial && candidates.lost() > large.live + 8 * LARGE {
+        // The one heap is emptied into another range only for who asks.
+        if !one_heap::is_on() && !candidates.is_partial && candidates.lost() > large.live + 8 * LARGE {
             self.request_fullsweep();
         }
     }

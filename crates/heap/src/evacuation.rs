@@ -15,6 +15,7 @@ use crate::candidates::{Candidates, LARGEST_ACROSS, Met, REGION, State, leads_to
 use crate::gaps::Gaps;
 use crate::live_map::fill;
 use crate::old_space::OldSpace;
+use crate::referrers::Referrers;
 use crate::reserved::{self, pointer};
 use myriad_term::Term;
 use myriad_term::boxed::Header;
@@ -46,6 +47,8 @@ pub(crate) struct Evacuation {
     emptied: Range<usize>,
     /// Words of the pieces that were emptied, less those that moved.
     pub(crate) gained: usize,
+    /// Who refers to candidates, where there is one heap of all processes.
+    pub(crate) referrers: Referrers,
 }
 
 impl Evacuation {
@@ -102,7 +105,8 @@ impl Evacuation {
             self.next += 1;
             if candidate.state == State::Full {
                 candidate.state = State::Emptied;
-                left = left.saturating_sub(candidate.live + SLOT * candidate.slots.len() + 1);
+                let asked = self.referrers.effort(self.next - 1);
+                left = left.saturating_sub(candidate.live + SLOT * candidate.slots.len() + asked + 1);
                 words += candidate.live + LARGEST_ACROSS;
             }
         }

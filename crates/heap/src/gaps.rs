@@ -126,6 +126,26 @@ impl Gaps {
         }
     }
 
+    /// Of the gaps that come first keeps so many words; the others, if these bits cover them, are gaps as all others that are about to be released.
+    pub(crate) fn keep_no_more(&mut self, found: &Marking, most: usize) {
+        let mut left = most;
+        self.kept.retain_mut(|gap| {
+            if found.map.place(gap.start).is_none() {
+                return true;
+            }
+            let kept = words(gap).min(left);
+            left -= kept;
+            let rest = gap.start + 8 * kept..gap.end;
+            // SAFETY: nobody refers to the words of a gap. (GA1: each part is filler by itself, for a helper makes one of the rest.)
+            unsafe {
+                fill(pointer(gap.start), kept);
+                fill(pointer(rest.start), words(&rest));
+            }
+            gap.end = rest.start;
+            kept > 0
+        });
+    }
+
     /// Keeps gaps for the windows of larger objects, which fit smaller ones too.
     fn keep(&mut self, most: usize) {
         let (mut left, mut next) = (most, self.windows[KEEPER].next);

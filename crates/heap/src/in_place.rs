@@ -360,6 +360,7 @@ impl Heap {
         if let Some(Rare { large: Some(large), held, .. }) = self.rare.as_deref_mut() {
             held.begin_marking();
             large.is_sparse = false;
+            large.evacuation = None;
             large.cycle = Some(Cycle {
                 marking,
                 swept: ptr::null_mut(),
@@ -386,6 +387,8 @@ impl Heap {
     /// All that lives is marked: gives back the counts of a part of the others. When no others are left, a helper releases the gaps.
     fn sweep_marked(&mut self, marking: &Arc<Marking>, bundles: BTreeSet<usize>) {
         let Some(Rare { large: Some(large), .. }) = self.rare.as_deref_mut() else { return };
+        // What all processes promote mostly dies before the next marking: about as much is filled, and free again, each time.
+        let soon_filled = large.grown.max(large.patience(UNHURRIED));
         let Some(cycle) = &mut large.cycle else { return };
         cycle.bundles.get_or_insert(bundles);
         let (mut words, mut left) = (0, SWEPT_AT_ONCE);
@@ -423,23 +426,21 @@ impl Heap {
         cycle.is_swept = true;
         let behind = words_between(marking.map.address(marking.map.words()), large.gaps.end());
         cycle.used = marking.map.words() + behind;
-        let earlier = large.gaps.renew(Arc::clone(marking), KEPT * large.promoted);
-        cycle.not_counted = (behind as i64 - large.gaps.free() as i64) - large.grown as i64;
-        // Of the heap of all processes nobody knows all words that lead into it.
-        let owned = (!one_heap::is_on()).then(|| Owned {
-            gaps: large.gaps.owned(),
-            end: large.gaps.end(),
-            promotes: large.grown,
-        });
-        large.evacuation = owned.is_some().then(Box::default);
-        // What all processes promote mostly dies before the next marking: about as much is filled, and free again, each time.
         let memory = match (one_heap::is_on(), one_heap::is_at_rest()) {
             (true, true) => OfGaps::AT_REST,
-            (true, false) => OfGaps::filled(large.grown.max(large.patience(UNHURRIED))),
+            (true, false) => OfGaps::filled(soon_filled),
             (false, _) => OfGaps::filled(0),
         };
+        if one_heap::is_on() {
+            // What was left of gaps that several threads filled may be all that is free.
+            large.gaps.keep_no_more(marking, memory.kept);
+        }
+        let earlier = large.gaps.renew(Arc::clone(marking), KEPT * large.promoted);
+        cycle.not_counted = (behind as i64 - large.gaps.free() as i64) - large.grown as i64;
+        let owned = Owned { gaps: large.gaps.owned(), end: large.gaps.end(), promotes: large.grown };
+        large.evacuation = Some(Box::default());
         large.gaps.are_given_back(memory);
-        marking.stage(|stage| *stage = Stage::Release { owned, memory });
+        marking.stage(|stage| *stage = Stage::Release { owned: Some(owned), memory });
         large.help.push(Help::mark(marking, earlier));
         self.old_off_heap.binary_words -= words.min(self.old_off_heap.binary_words);
         self.show_end();

@@ -9,7 +9,7 @@
 //! | `copy` | the copying loop: Cheney's, with two destinations |
 //! | `old_space`, `gaps` | where a collection puts what becomes old: the end of a block, or the gaps of a large old generation |
 //! | `large`, `in_place`, `marking`, `live_map` | the old generation of a large heap, which stays in place: helpers mark what lives, and gaps are filled again |
-//! | `evacuation`, `emptying`, `candidates` | pieces of such a generation of which little lives, which are emptied |
+//! | `evacuation`, `emptying`, `candidates`, `shared_evacuation`, `referrers` | pieces of such a generation of which little lives, which are emptied; which processes refer to those of the one heap |
 //! | `sweep` | off-heap chains after a collection; virtual binary heaps |
 //! | `relocate` | a young generation moved as a whole to a block of another size |
 //! | [`fragment`] | [`Fragment`]: a message's or a spawn's own memory |
@@ -91,6 +91,7 @@ mod pinned;
 mod promotion;
 mod purge;
 mod queue_link;
+mod referrers;
 mod relocate;
 mod reserved;
 mod resident;
@@ -99,6 +100,7 @@ mod segment;
 mod sending;
 pub mod settings;
 pub mod shared;
+mod shared_evacuation;
 mod shared_page;
 pub mod sizes;
 mod sweep;

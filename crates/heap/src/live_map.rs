@@ -166,7 +166,7 @@ impl Drop for LiveMap {
 pub(crate) struct LongestGaps(Vec<u16>);
 
 /// Words of a piece.
-pub(crate) const PIECE: usize = if cfg!(test) { 64 } else { 1024 };
+pub(crate) const PIECE: usize = if cfg!(any(test, heap_check)) { 64 } else { 1024 };
 
 /// What it takes to look through the bits of a piece, in steps of [`LongestGaps::find`].
 const PASSED: usize = 4;

@@ -12,8 +12,21 @@ const SHARE: u64 = 32;
 const WORD_NS: u64 = 3;
 /// How often the time doubles.
 const MOST_VAIN: u32 = 9;
+/// From one step of an evacuation to the next, while there is work.
+const STEP_NS: u64 = 5_000_000;
 /// A marking is no use to an old generation of fewer words than that: 1 MB.
 const LEAST: usize = if cfg!(any(test, heap_check)) { 100 } else { 128 << 10 };
+
+/// How an evacuation goes on ([`crate::shared_evacuation`]).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Progress {
+    /// There is none, or it is over.
+    None,
+    /// There is more to do, which can be done at once.
+    Goes,
+    /// It waits until no process is pinned.
+    Waits,
+}
 
 /// A marking that is not over.
 struct Begun {
@@ -70,9 +83,14 @@ impl MarkingTimes {
         self.begun.is_none() && self.due_ns(words, one_heap::is_at_rest()) <= now_ns
     }
 
-    /// Tells those who rest when to look at so many words again.
-    pub(crate) fn tell(&self, words: usize) {
-        one_heap::set_marking(self.look_ns(words), self.due_ns(words, true));
+    /// Tells those who rest when to look at so many words again, some of which may be emptied just now.
+    pub(crate) fn tell(&self, words: usize, evacuation: Progress) {
+        let (work_ns, rest_ns) = match evacuation {
+            Progress::None => (self.look_ns(words), self.due_ns(words, true)),
+            Progress::Goes => (self.collected_ns.saturating_add(STEP_NS), 0),
+            Progress::Waits => (self.collected_ns.saturating_add(PAUSE_NS), self.collected_ns.saturating_add(PAUSE_NS)),
+        };
+        one_heap::set_marking(work_ns, rest_ns);
     }
 
     /// When a marking of so many words is to go on, or to begin, while nobody has anything to do (`is_idle`) or somebody has.

@@ -39,7 +39,7 @@ use crate::in_place::Destination;
 use crate::large::UNHURRIED;
 use crate::literal;
 use crate::marking::Help;
-use crate::marking_times::MarkingTimes;
+use crate::marking_times::{MarkingTimes, Progress};
 use crate::one_heap::{self, Asked, taken};
 pub use crate::one_heap::{AtRest, is_due, is_on, is_over, look_at_rest, look_before_rest, request};
 use crate::pinned::{Pinned, Swept};
@@ -167,6 +167,9 @@ pub trait World {
     /// Lists them. If only `active` ones are asked for: those that have run since the last collection ([`Heap::is_touched`]), or for which signals wait.
     fn processes(&mut self, active: bool) -> Vec<Self::Process<'_>>;
 
+    /// The process with a number ([`Process::number`]), if it is still there.
+    fn process(&mut self, number: u64) -> Option<Self::Process<'_>>;
+
     /// Lists up to so many of those whose place is this or a later one, in the order of places; also gives the place behind them, if there are more.
     fn processes_from(&mut self, place: usize, most: usize) -> (Vec<Self::Process<'_>>, Option<usize>);
 }
@@ -268,6 +271,7 @@ pub unsafe fn collect(world: &mut impl World, stop: &Stop<'_>) -> Vec<Help> {
         ABANDONED.lock().join(abandoned);
         account::collected(words - promoted.min(words));
         old.minor_gcs = old.minor_gcs.saturating_add(1);
+        let mut evacuation = Progress::None;
         if full {
             drop(active);
             drop(gathering.take().map(Gathering::end));
@@ -281,12 +285,16 @@ pub unsafe fn collect(world: &mut impl World, stop: &Stop<'_>) -> Vec<Help> {
             }
             one_heap::end_full();
         } else {
-            // The marking is prepared before any of its roots is known (heap.gathering/GR2).
+            let is_pinned = active.iter_mut().any(Process::is_pinned);
             let (now_ns, grown) = ((stop.now_ns)(), old.is_marking_due(stop.grown));
-            if (grown || times.is_due(now_ns, old.old_words())) && old.prepare_marking() {
+            // A marking waits for an evacuation, unless that waits itself.
+            let may_begin = is_pinned || !old.is_evacuated();
+            // It is prepared before any of its roots is known (heap.gathering/GR2).
+            if may_begin && (grown || times.is_due(now_ns, old.old_words())) && old.prepare_marking() {
                 times.begin(old.old_words(), grown);
                 *gathering = Some(Gathering::begin(gatherings, &mut active, stop, Told::by_nobody(into_old)));
             }
+            old.tell_referrers(&mut active, stop);
             drop(active);
             if let Some(roots) = gathering {
                 if roots.go_on(world, stop) {
@@ -297,10 +305,13 @@ pub unsafe fn collect(world: &mut impl World, stop: &Stop<'_>) -> Vec<Help> {
                 old.advance_marking(&Roots::new());
                 if !old.is_marked() {
                     times.end((stop.now_ns)(), old.old_words());
+                    evacuation = if old.is_evacuated() { Progress::Goes } else { Progress::None };
                 }
+            } else {
+                evacuation = old.evacuate_shared(world, stop, is_pinned);
             }
         }
-        times.tell(old.old_words());
+        times.tell(old.old_words(), evacuation);
         one_heap::end_collection();
         std::iter::from_fn(|| old.take_help()).collect()
     }

@@ -161,6 +161,10 @@ impl World for All {
             .collect()
     }
 
+    fn process(&mut self, number: u64) -> Option<One<'_>> {
+        self.0.iter_mut().find(|process| process.number == number).map(One)
+    }
+
     fn processes_from(&mut self, place: usize, most: usize) -> (Vec<One<'_>>, Option<usize>) {
         let behind = place + most.min(self.0.len() - place);
         let next = (behind < self.0.len()).then_some(behind);
@@ -282,7 +286,11 @@ fn run(seed: u64, steps: usize, [alone, asked, grown]: [usize; 3]) {
                     (all.0[to].terms[place], all.0[to].values[place]) = (term, value);
                 }
             }
-            33 => all.0[i].is_pinned = !all.0[i].is_pinned,
+            33 => {
+                // Who is in a built-in has run.
+                all.0[i].begin_to_run();
+                all.0[i].is_pinned = !all.0[i].is_pinned;
+            }
             34 => {
                 // Memory in which nothing was made is given back too.
                 Payload::build(4, |_| Term::NIL).attach(&mut all.0[i].heap);
@@ -377,6 +385,107 @@ fn old_terms_count_for_a_limit() {
     }
 }
 
+/// What happened while nobody had anything to do.
+struct Rested {
+    collections: usize,
+    ns: u64,
+}
+
+/// Nobody has anything to do, until there is nothing to collect; the time goes on.
+fn rest(all: &mut All, mut has_run: bool, now_ns: &mut u64) -> Rested {
+    let (mut collections, began_ns) = (0, *now_ns);
+    loop {
+        match shared::look_at_rest(std::mem::take(&mut has_run), *now_ns) {
+            AtRest::Collect => {
+                collections += 1;
+                assert!(collections < 1000, "no end");
+                let time = *now_ns;
+                let stop = Stop { now_ns: &|| time, ..Stop::new(&together, &|| 0) };
+                // SAFETY: these are all processes.
+                unsafe { shared::collect(all, &stop) }.into_iter().for_each(|help| help.run());
+            }
+            AtRest::Later(due_ns) => *now_ns = due_ns,
+            AtRest::Nothing => return Rested { collections, ns: *now_ns - began_ns },
+        }
+    }
+}
+
+/// Much of what processes had is gone, here and there: while nobody has anything to do, what is left is moved together, whoever refers to it: who sleeps, too, and what waits in a signal.
+/// While a process is pinned nothing moves.
+fn what_is_left_moves_together() {
+    const TUPLES: usize = 400_000;
+    let mut all = All((0..40).map(|_| Process::new()).collect());
+    for n in 0..TUPLES {
+        let process = &mut all.0[n / 1000 % 40];
+        let list = process.terms[0];
+        let tuple = process.room().tuple(&[Term::small(n as i64), Term::NIL, Term::NIL, Term::NIL]);
+        process.terms[0] = process.room().cons(tuple, list);
+    }
+    let mut now_ns = 0;
+    rest(&mut all, true, &mut now_ns);
+    let mut draw = Draw(7);
+    for i in 0..all.0.len() {
+        let process = &mut all.0[i];
+        process.begin_to_run();
+        let list = std::mem::replace(&mut process.terms[0], Term::NIL);
+        for tuple in elements(list).into_iter().filter(|_| draw.below(10) == 0) {
+            let left = process.terms[0];
+            process.terms[0] = process.room().cons(tuple, left);
+            // Some are referred to by a root.
+            process.terms[3] = tuple;
+        }
+        let to = (i + 1) % 40;
+        let (term, value) = (all.0[i].terms[0], Rc::new(Value::Small(0)));
+        all.0[to].heap.touch();
+        all.0[to].signals.push_back(Signal { term, value, is_seen: false });
+    }
+    let numbers = |list| -> Vec<Option<i64>> {
+        elements(list).iter().map(|tuple| tuple.as_tuple().and_then(|tuple| tuple.elements()[0].as_small())).collect()
+    };
+    let left: Vec<_> = all.0.iter().map(|process| numbers(process.terms[0])).collect();
+    let places = |all: &All| -> Vec<u64> {
+        all.0.iter().flat_map(|process| elements(process.terms[0])).map(|tuple| tuple.raw()).collect()
+    };
+    let pages = |all: &All| places(all).into_iter().map(|place| place / 4096).collect::<HashSet<_>>().len();
+    all.0[3].begin_to_run();
+    all.0[3].is_pinned = true;
+    let mut collect = |all: &mut All| {
+        now_ns += 1_000_000_000;
+        let stop = Stop { now_ns: &|| now_ns, ..Stop::new(&together, &|| 0) };
+        // SAFETY: these are all processes.
+        unsafe { shared::collect(all, &stop) }.into_iter().for_each(|help| help.run());
+    };
+    collect(&mut all);
+    let (before, pages_before) = (places(&all), pages(&all));
+    (0..30).for_each(|_| collect(&mut all));
+    assert!(places(&all) == before, "something has moved while a process was pinned");
+    all.0[3].is_pinned = false;
+    assert!((0..40).any(|_| {
+        collect(&mut all);
+        places(&all) != before
+    }));
+    for process in &mut all.0 {
+        process.begin_to_run();
+        process.terms[4] = process.signals.pop_front().expect("a signal waits").term;
+    }
+    let Rested { collections, .. } = rest(&mut all, true, &mut now_ns);
+    let words = 5 * before.len();
+    assert!(
+        pages(&all) < 3 * words / 512 && pages(&all) * 3 < pages_before,
+        "{words} words in {} pages, {pages_before} before",
+        pages(&all)
+    );
+    assert!(collections > 3, "all at once: {collections}");
+    for (i, process) in all.0.iter().enumerate() {
+        assert_eq!(numbers(process.terms[0]), left[i]);
+        assert!(left[i].contains(&process.terms[3].as_tuple().and_then(|tuple| tuple.elements()[0].as_small())));
+        assert_eq!(numbers(process.terms[4]), left[(i + 39) % 40]);
+    }
+    all.0.clear();
+    rest(&mut all, true, &mut now_ns);
+    assert_eq!(shared::old_words(), 0);
+}
+
 /// While nobody has anything to do, the old generation is marked though it has not grown: once, and the sooner again the more came of it.
 fn what_has_ended_goes_at_rest() {
     const CELLS: usize = 100_000;
@@ -388,23 +497,9 @@ fn what_has_ended_goes_at_rest() {
         }
     }
     let mut now_ns = 0;
-    // What is left at the end, how many collections there were, and how long it took.
-    let mut rest = |all: &mut All, mut has_run: bool| {
-        let (mut collections, began_ns) = (0, now_ns);
-        loop {
-            match shared::look_at_rest(std::mem::take(&mut has_run), now_ns) {
-                AtRest::Collect => {
-                    collections += 1;
-                    assert!(collections < 20, "no end");
-                    let time = now_ns;
-                    let stop = Stop { now_ns: &|| time, ..Stop::new(&together, &|| 0) };
-                    // SAFETY: these are all processes.
-                    unsafe { shared::collect(all, &stop) }.into_iter().for_each(|help| help.run());
-                }
-                AtRest::Later(due_ns) => now_ns = due_ns,
-                AtRest::Nothing => return (shared::old_words() / CELLS, collections, now_ns - began_ns),
-            }
-        }
+    let mut rest = |all: &mut All, has_run: bool| {
+        let Rested { collections, ns } = rest(all, has_run, &mut now_ns);
+        (shared::old_words() / CELLS, collections, ns)
     };
     let (words, collections, first_ns) = rest(&mut all, true);
     assert_eq!(words, 4);
@@ -441,4 +536,5 @@ fn what_processes_refer_to_stays() {
         return [[0, 1, 10], [usize::MAX; 3]].into_iter().for_each(|bounds| run(3, 200, bounds));
     }
     (1..60).for_each(|seed| run(seed, 3000, [[usize::MAX; 3], [100, 1, 10], [0, 2, 100]][seed as usize % 3]));
+    what_is_left_moves_together();
 }

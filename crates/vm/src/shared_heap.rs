@@ -6,6 +6,7 @@ use myriad_heap::phases::{Phase, measured};
 use myriad_heap::shared::{self, InSignals, Stop, Unneeded, World};
 use myriad_heap::{Heap, Roots};
 use myriad_sched::microstate::{State, within};
+use myriad_term::Pid;
 use std::time::Duration;
 
 /// How long to wait for slices that run.
@@ -29,6 +30,10 @@ impl World for Stopped<'_> {
     fn processes(&mut self, active: bool) -> Vec<One<'_>> {
         // SAFETY: sched.safepoint/SF2.
         self.0.all().filter(|process| !active || unsafe { is_active(process) }).map(One).collect()
+    }
+
+    fn process(&mut self, number: u64) -> Option<One<'_>> {
+        self.0.get(Pid::from_data(number)).map(One)
     }
 
     fn processes_from(&mut self, place: usize, most: usize) -> (Vec<One<'_>>, Option<usize>) {
