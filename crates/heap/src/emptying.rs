@@ -1,7 +1,7 @@
 //! The steps of an evacuation ([`crate::evacuation`]): what a heap's owner does at the end of a collection.
 
 use crate::candidates::{Candidates, Met, State, look_through};
-use crate::evacuation::{AHEAD, EFFORT, Evacuation, LOOKED_THROUGH, move_object};
+use crate::evacuation::{AHEAD, ASLEEP, EFFORT, Evacuation, LOOKED_THROUGH, move_object};
 use crate::gaps::Gaps;
 use crate::heap::{Heap, UNRESTED};
 use crate::in_place::Destination;
@@ -61,13 +61,14 @@ impl Heap {
         );
         let is_busy = self.flags & UNRESTED != 0;
         let Some(large) = self.large_mut() else { return 0 };
-        let most = LOOKED_THROUGH + large.promoted;
+        let times = if large.asleep.is_asked { ASLEEP } else { 1 };
+        let most = times * LOOKED_THROUGH + large.promoted;
         let Some(mut evacuation) = large.evacuation.take() else { return 0 };
         let mut moved = 0;
         // SAFETY: no gaps are released before the next marking.
         if unsafe { evacuation.look_through_promoted(most) } && evacuation.is_time(is_busy) {
             let read = self.young_words() + self.stack_words() + roots.spans().map(|(_, len)| len).sum::<usize>();
-            let batch = evacuation.next_batch(EFFORT.max(read / 2));
+            let batch = evacuation.next_batch((times * EFFORT).max(read / 2));
             let Some((batch, words)) = batch.filter(|(_, words)| *words <= self.old_room()) else {
                 self.end_evacuation(&evacuation);
                 return 0;

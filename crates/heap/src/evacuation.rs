@@ -23,6 +23,8 @@ use std::ops::Range;
 
 /// What a collection may take for it, in words that are copied one after another, unless it has to read more roots than that.
 pub(crate) const EFFORT: usize = if cfg!(any(test, heap_check)) { 150 } else { 1 << 12 };
+/// So many times as much for who sleeps.
+pub(crate) const ASLEEP: usize = 32;
 /// A remembered slot lies in no cache, and takes as long as so many words.
 const SLOT: usize = 4;
 /// Words that were promoted by earlier collections and are looked through in one.

@@ -44,6 +44,9 @@ pub(crate) const UNRESTED: u8 = 32;
 /// Its process sleeps, and its next collection is to leave it little more than it needs ([`crate::idle`]).
 pub(crate) const TO_FIT: u8 = 64;
 
+/// Its old generation is large, and nobody knows that it is to be looked at while the process sleeps ([`crate::asleep`]).
+pub(crate) const TO_LOOK: u8 = 128;
+
 /// The memory of one process.
 #[repr(C)]
 pub struct Heap {

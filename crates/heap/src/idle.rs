@@ -1,6 +1,6 @@
 //! Heaps that hold many words beside their blocks while their processes sleep: bundles, and messages that no collection has emptied. What these refer to no longer would stay, and
 //! what is left lies between what others had, for nobody collects who allocates nothing. So such a heap is to be noted when its process goes to sleep, and whoever has noted it
-//! asks for a collection some time later (crate `vm`, `holders.rs`).
+//! asks for a collection some time later (crate `vm`, `holders.rs`). Large old generations need more than one ([`crate::asleep`]).
 //!
 //! ```text
 //!             holds many words          its process sleeps          is asked, has not collected since
@@ -11,7 +11,8 @@
 //!      +-------------------------------------------------------------- holds few --------------------------+
 //! ```
 
-use crate::heap::{Heap, TO_FIT, TO_NOTE, UNRESTED};
+use crate::asleep::Awaited;
+use crate::heap::{Heap, TO_FIT, TO_LOOK, TO_NOTE, UNRESTED};
 use crate::held::{Held, Watch};
 use crate::one_heap;
 
@@ -37,10 +38,10 @@ pub enum Holder {
 }
 
 impl Heap {
-    /// Is there something to note when the process goes to sleep ([`Heap::note_held`])?
+    /// Is there something to note when the process goes to sleep ([`Heap::note_held`], [`Heap::note_asleep`])?
     #[inline(always)]
     pub fn is_to_be_noted(&self) -> bool {
-        self.flags & (TO_NOTE | UNRESTED) != 0
+        self.flags & (TO_NOTE | UNRESTED | TO_LOOK) != 0
     }
 
     /// Words of messages that a collection would empty.
@@ -106,5 +107,45 @@ impl Heap {
             self.flags |= TO_FIT;
         }
         asleep
+    }
+}
+
+impl Heap {
+    /// A collection is over that has left the old generation where it is.
+    pub(crate) fn look_before_sleep(&mut self) {
+        let Some(large) = self.large_mut() else { return };
+        large.asleep.is_asked = false;
+        if (large.asleep.has_run || large.is_under_way()) && large.asleep.noted.is_none() {
+            self.flags |= TO_LOOK;
+        }
+    }
+
+    /// The process goes to sleep: what it is to be asked for then.
+    pub fn note_asleep(&mut self) -> Option<Awaited> {
+        if self.flags & TO_LOOK == 0 {
+            return None;
+        }
+        self.flags &= !TO_LOOK;
+        let collections = self.total_gcs;
+        let large = self.large_mut()?;
+        large.asleep.noted = Some(collections);
+        Some(if large.is_under_way() { Awaited::Steps } else { Awaited::Marking { vain: large.asleep.vain } })
+    }
+
+    /// Whoever has noted it asks. `true`: the owner is to collect, for it sleeps: it has not done so since, or there are steps to make.
+    pub fn is_asked_asleep(&mut self) -> bool {
+        let collections = self.total_gcs;
+        let Some(large) = self.large_mut() else { return false };
+        let has_slept = large.asleep.noted.take() == Some(collections);
+        if !large.is_under_way() {
+            if !has_slept {
+                self.flags |= TO_LOOK;
+                return false;
+            }
+            large.is_sparse = true;
+            large.asleep.before = Some(large.words());
+        }
+        large.asleep.is_asked = true;
+        true
     }
 }

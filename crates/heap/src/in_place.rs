@@ -270,13 +270,17 @@ impl Heap {
     /// # Safety
     /// The roots are as for [`Heap::collect`].
     pub(crate) unsafe fn advance_in_place(&mut self, roots: &Roots<'_>) -> usize {
-        let Some(large) = self.large() else { return 0 };
-        if large.cycle.is_none() && large.evacuation.is_some() {
+        let Some(large) = self.large_mut() else { return 0 };
+        large.asleep.collected();
+        let moved = if large.cycle.is_none() && large.evacuation.is_some() {
             // SAFETY: the caller's promise; no helper works at the generation.
-            return unsafe { self.evacuate_some(roots) };
-        }
-        self.advance_marking(roots);
-        0
+            unsafe { self.evacuate_some(roots) }
+        } else {
+            self.advance_marking(roots);
+            0
+        };
+        self.look_before_sleep();
+        moved
     }
 
     /// A collection is over: goes on with the marking of a large old generation, or begins one.
@@ -361,6 +365,7 @@ impl Heap {
             held.begin_marking();
             large.is_sparse = false;
             large.evacuation = None;
+            large.asleep.marks();
             large.cycle = Some(Cycle {
                 marking,
                 swept: ptr::null_mut(),
@@ -437,7 +442,13 @@ impl Heap {
         }
         let earlier = large.gaps.renew(Arc::clone(marking), KEPT * large.promoted);
         cycle.not_counted = (behind as i64 - large.gaps.free() as i64) - large.grown as i64;
-        let owned = Owned { gaps: large.gaps.owned(), end: large.gaps.end(), promotes: large.grown };
+        // Who has nothing to do fills no gaps.
+        let is_at_rest = large.asleep.before.is_some() || one_heap::is_on() && one_heap::is_at_rest();
+        let owned = Owned {
+            gaps: large.gaps.owned(),
+            end: large.gaps.end(),
+            promotes: if is_at_rest { 0 } else { large.grown },
+        };
         large.evacuation = Some(Box::default());
         large.gaps.are_given_back(memory);
         marking.stage(|stage| *stage = Stage::Release { owned: Some(owned), memory });
@@ -457,6 +468,7 @@ impl Heap {
         large.words = usize::try_from(live as i64 + cycle.not_counted + large.grown as i64).unwrap_or(0);
         large.meanwhile = large.grown - cycle.grown;
         (large.live, large.grown) = (large.words, 0);
+        large.asleep.marked(large.words);
         let evacuation = large.evacuation.take();
         let is_sparse = evacuation.is_none() && cycle.used > 2 * large.live + 8 * LARGE;
         if let (Some(mut evacuation), Some(candidates)) = (evacuation, candidates) {

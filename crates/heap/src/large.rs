@@ -10,6 +10,7 @@
 //!      these by filler: what they refer to may be overwritten then, and nobody looks at them (heap.marking/MA3).
 //! LG2. What was promoted since a marking began stands in its map of what was, or lies behind what is marked.
 
+use crate::asleep::Asleep;
 use crate::evacuation::Evacuation;
 use crate::gaps::Gaps;
 use crate::marking::{Help, Marking, Released, Reservation, Walk};
@@ -91,6 +92,7 @@ pub(crate) struct Large {
     pub(crate) evacuation: Option<Box<Evacuation>>,
     /// The next marking is due, for more is to be emptied.
     pub(crate) is_sparse: bool,
+    pub(crate) asleep: Asleep,
     /// What helpers are to do.
     pub(crate) help: Vec<Help>,
     /// Memory has been taken for what lies before it, or is asked for.
@@ -133,6 +135,7 @@ impl Large {
             cycle: None,
             evacuation: None,
             is_sparse: false,
+            asleep: Asleep::default(),
             help: Vec::new(),
         }
     }
@@ -233,6 +236,11 @@ impl Large {
         let (released, longest) = cycle.marking.take_released()?;
         self.gaps.are_released(&longest);
         Some(released)
+    }
+
+    /// Is it marked or emptied, or to be marked at the next collection?
+    pub(crate) fn is_under_way(&self) -> bool {
+        self.cycle.is_some() || self.evacuation.is_some() || self.is_sparse
     }
 
     pub(crate) fn stop(&mut self) {

@@ -18,6 +18,7 @@
 //! | [`bundle`], `bundle_area` | large messages as blocks that several processes share, in one reserved address range |
 //! | `fate` | does it pay to make bundles of such messages? |
 //! | `held`, `leave` | the bundles that a heap holds; those of which it copies what it has, to hold them no longer |
+//! | `asleep` | large old generations of processes that sleep, which have no collections |
 //! | `idle` | heaps that hold many words of bundles while their processes sleep |
 //! | `made` | messages that lie on top of the heap, where they were built to be sent |
 //! | `sending` | what a process sends, places to be shared, or gets of its parent |
@@ -47,6 +48,7 @@
 
 pub mod account;
 mod area_count;
+mod asleep;
 mod attribution;
 mod block;
 pub mod bundle;
@@ -110,6 +112,7 @@ mod tests;
 mod transfer;
 mod young_blocks;
 
+pub use asleep::Awaited;
 pub use collect::{GcReport, MaxHeapExceeded};
 pub use fragment::Fragment;
 pub use heap::{GcInfo, Heap, RESERVED};

@@ -50,6 +50,7 @@ pub mod send;
 mod shared_heap;
 #[cfg(test)]
 mod sim_test;
+mod sleepers;
 pub mod spawn;
 pub mod stops;
 pub mod subsystem;

@@ -1,6 +1,6 @@
 //! What a scheduler sees to when it rests: memory that is no longer needed goes back to the system.
 //!
-//! Who has worked sleeps for a while only; if nothing comes meanwhile, it looks. Processes that sleep may be worth asking (`holders.rs`) where others have ended. The one heap of all processes is collected first, and marked where that is due (heap.marking_times): what has ended
+//! Who has worked sleeps for a while only; if nothing comes meanwhile, it looks. Processes that sleep may be worth asking (`holders.rs`, `sleepers.rs`) where others have ended. The one heap of all processes is collected first, and marked where that is due (heap.marking_times): what has ended
 //! held something. Then, after a period of work, what the scheduler keeps free goes. Who sleeps on is woken where others have freed much of what it has allocated (`clean_up.rs`).
 
 use crate::clean_up;
@@ -77,7 +77,11 @@ impl Scheduler {
         if shared::is_on() && shared::look_before_rest(self.local.now_ns) {
             return;
         }
+        if vm.sleepers.is_due(self.local.now_ns) {
+            return vm.ask_sleeper(self.local.now_ns);
+        }
         let timeout = vm.holders.shorten(timeout, self.local.now_ns);
+        let timeout = vm.sleepers.shorten(timeout, self.local.now_ns);
         let Some(look_after) = self.rest.begin(timeout) else { return vm.platform.park(id, timeout) };
         let before = vm.platform.now_ns();
         vm.platform.park(id, Some(look_after));

@@ -722,6 +722,7 @@ impl Vm {
             SliceEnd::Waiting => {
                 if ctx.state.heap.is_to_be_noted() {
                     ctx.note_holder();
+                    ctx.note_sleeper();
                 }
                 let profiled = self.switches.any(switches::RUNNABLE_PROCESSES) && !ctx.state.in_dirty_call;
                 if profiled {

@@ -11,6 +11,7 @@ use crate::literals::Literals;
 use crate::parts::PartTable;
 use crate::release::Release;
 use crate::runtime::{CodeServer, ProcessTable, Signal};
+use crate::sleepers::Sleepers;
 use crate::stops::Stops;
 use crate::test_hooks::TestHooks;
 use crate::tracer::switches::{MIGRATION, Switches};
@@ -58,6 +59,8 @@ pub struct Vm {
     pub literals: Literals,
     /// Processes that sleep and hold bundles.
     pub(crate) holders: Holders,
+    /// Those that sleep and have a large old generation.
+    pub(crate) sleepers: Sleepers,
     /// The timers of all schedulers.
     pub timers: Timers<Vm>,
     /// Monotonic time, system time and the offset between them.
@@ -161,6 +164,7 @@ impl Vm {
             clean_up: CleanUp::new(config.schedulers, config.tuning.cleanup_bytes),
             literals: Literals::default(),
             holders: Holders::default(),
+            sleepers: Sleepers::default(),
             timers: Timers::new(config.schedulers),
             clock,
             platform,

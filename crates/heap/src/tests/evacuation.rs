@@ -2,8 +2,8 @@
 
 use super::Walker;
 use super::in_place::{check, collect, large_heap};
-use crate::Heap;
 use crate::candidates::{Met, PIECE, look_through};
+use crate::{Awaited, Heap};
 use myriad_term::boxed::Header;
 use myriad_term::{Build, Kind, SharedBinary, Term};
 use myriad_testing::Random;
@@ -73,5 +73,53 @@ fn a_state_that_has_shrunk_is_moved_together() {
         check(&heap, &mut roots);
         drop(heap);
         assert_eq!(shared.references(), 1);
+    }
+}
+
+/// Asks a sleeping process until there is nothing to ask for; how often that was.
+fn ask(heap: &mut Heap, roots: &mut [Term]) -> usize {
+    let asked = (0..).find(|_| {
+        let _ = heap.note_held();
+        let awaited = heap.note_asleep();
+        assert_eq!(heap.note_asleep(), None, "it is noted once");
+        if awaited.is_some() {
+            assert!(heap.is_asked_asleep());
+            collect(heap, roots);
+        }
+        awaited.is_none()
+    });
+    asked.unwrap()
+}
+
+#[test]
+fn who_sleeps_is_asked_until_what_is_left_lies_together() {
+    let mut random = Random::new(3);
+    let mut roots = vec![Term::NIL; if cfg!(miri) { 90 } else { 400 }];
+    let mut heap = large_heap(&mut roots, 10);
+    let gone: Vec<usize> = (0..roots.len()).filter(|_| random.below(5) > 0).collect();
+    gone.into_iter().for_each(|i| roots[i] = Term::NIL);
+    let models: Vec<u64> = roots.iter().map(|root| Walker::default().hash(*root)).collect();
+    collect(&mut heap, &mut roots);
+    assert!(heap.is_to_be_noted());
+    let before = used(&heap);
+    let asked = ask(&mut heap, &mut roots);
+    assert!((3..60).contains(&asked), "asked {asked} times");
+    let live = heap.old_words();
+    assert!(
+        2 * used(&heap) < before && used(&heap) < 2 * live,
+        "{before} words of pieces, {} of which {live} live",
+        used(&heap)
+    );
+    assert!(roots.iter().zip(&models).all(|(root, model)| Walker::default().hash(*root) == *model));
+
+    // It has slept since. What it does later may have left something, and each time that nothing came of it the next one waits longer.
+    assert!(!heap.is_to_be_noted());
+    for vain in if cfg!(miri) { 0..1 } else { 0..3 } {
+        collect(&mut heap, &mut roots);
+        let _ = heap.note_held();
+        assert_eq!(heap.note_asleep(), Some(Awaited::Marking { vain }));
+        assert!(heap.is_asked_asleep());
+        collect(&mut heap, &mut roots);
+        ask(&mut heap, &mut roots);
     }
 }
