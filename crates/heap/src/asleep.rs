@@ -5,6 +5,9 @@
 /// So often the time to the next marking for who sleeps doubles, if little comes of it.
 const MOST_VAIN: u32 = 9;
 
+/// So many collections later it is noted anew.
+const FORGOTTEN: u32 = 16;
+
 /// What a sleeping process is to be asked for collections for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Awaited {
@@ -32,6 +35,11 @@ pub(crate) struct Asleep {
 }
 
 impl Asleep {
+    /// Is it to be noted after so many collections? Whoever noted it may have forgotten it.
+    pub(crate) fn is_to_note(&self, collections: u32) -> bool {
+        self.noted.is_none_or(|noted| collections.wrapping_sub(noted) >= FORGOTTEN)
+    }
+
     /// There is a collection.
     pub(crate) fn collected(&mut self) {
         self.has_run |= !self.is_asked;

@@ -113,9 +113,10 @@ impl Heap {
 impl Heap {
     /// A collection is over that has left the old generation where it is.
     pub(crate) fn look_before_sleep(&mut self) {
+        let collections = self.total_gcs;
         let Some(large) = self.large_mut() else { return };
         large.asleep.is_asked = false;
-        if (large.asleep.has_run || large.is_under_way()) && large.asleep.noted.is_none() {
+        if (large.asleep.has_run || large.is_under_way()) && large.asleep.is_to_note(collections) {
             self.flags |= TO_LOOK;
         }
     }

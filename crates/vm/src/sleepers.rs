@@ -12,6 +12,8 @@ const PAUSE_NS: u64 = 500_000_000;
 const STEP_NS: u64 = 5_000_000;
 /// From one process that is asked for a marking to the next: each takes a processor for a while.
 const BETWEEN_NS: u64 = 50_000_000;
+/// So many are noted at most: where no scheduler ever has nothing to do nobody is asked, and those that have ended stay.
+const MOST: usize = 1024;
 /// Nobody is to be asked.
 const NEVER: u64 = u64::MAX;
 
@@ -72,6 +74,11 @@ impl Sleepers {
             Awaited::Marking { vain } => PAUSE_NS << vain,
         };
         let mut noted = self.noted.lock();
+        // Once each. One who is passed over is noted again some collections later.
+        noted.sleepers.retain(|sleeper| sleeper.pid != pid);
+        if noted.sleepers.len() == MOST {
+            noted.sleepers.swap_remove(0);
+        }
         noted.sleepers.push(Sleeper { pid, from_ns: now_ns + pause_ns, awaited });
         self.set_due(&noted);
     }
@@ -108,8 +115,18 @@ impl Sleepers {
 
 #[cfg(test)]
 mod tests {
-    use super::{Awaited, BETWEEN_NS, NEVER, PAUSE_NS, STEP_NS, Sleepers};
+    use super::{Awaited, BETWEEN_NS, MOST, NEVER, PAUSE_NS, STEP_NS, Sleepers};
     use myriad_term::Pid;
+
+    #[test]
+    fn each_is_noted_once_and_not_all_that_there_are() {
+        let sleepers = Sleepers::default();
+        (0..3 * MOST as u64).for_each(|n| sleepers.note(Pid::from_data(n / 2), Awaited::Steps, n));
+        let noted = || sleepers.noted.lock().sleepers.iter().map(|one| one.pid.data()).collect::<Vec<_>>();
+        assert_eq!(noted().len(), MOST);
+        (0..MOST).for_each(|_| sleepers.note(Pid::from_data(7), Awaited::Steps, 0));
+        assert_eq!((noted().len(), noted().iter().filter(|pid| **pid == 7).count()), (MOST, 1));
+    }
 
     #[test]
     fn markings_come_one_after_another_and_steps_do_not_wait_for_them() {
